@@ -1,0 +1,28 @@
+/** Types from schemas: a machine's payloads are declared once, in zod, and inferred for XState. */
+
+import type { EventObject } from "xstate";
+import type { z } from "zod";
+
+/** Union of `{ type, …payload }` over a record of payload schemas. */
+export type Typed<Schemas extends Readonly<Record<string, z.ZodType>>> = {
+  // An empty strict object is inferred as one that has no key at all, not even `type`.
+  [Type in keyof Schemas & string]: { type: Type } & (z.infer<Schemas[Type]> extends Record<string, never>
+    ? unknown
+    : z.infer<Schemas[Type]>);
+}[keyof Schemas & string];
+
+/** What `setup({ types })` wants, from what `setup({ schemas })` holds: `types: {} as TypesOf<typeof schemas>`. */
+export interface TypesOf<
+  Schemas extends {
+    readonly input: z.ZodType;
+    readonly context: z.ZodType;
+    readonly events: Readonly<Record<string, z.ZodType>>;
+    readonly facts: Readonly<Record<string, z.ZodType>>;
+  },
+> {
+  input: z.infer<Schemas["input"]>;
+  context: z.infer<Schemas["context"]>;
+  events: Typed<Schemas["events"]>;
+  // A machine without facts has none to type; XState takes `never` for a type that fits no machine.
+  emitted: [Typed<Schemas["facts"]>] extends [never] ? EventObject : Typed<Schemas["facts"]>;
+}

@@ -1,0 +1,230 @@
+/**
+ * Cascade: one event taken by its actor, and everything that actors tell and create because of it, to rest.
+ *
+ * Owns the order: deliveries and creations are taken in the order in which they were asked for, in one draft.
+ * Guarantees: each accepted event becomes exactly one entry, seqs without a gap (ACT-3); a delivery reaches its receiver or becomes
+ * a dead letter; the number of transitions is bounded.
+ * Refuses to answer anyone: `macrostep.ts` does.
+ * Next: transition.ts
+ */
+
+import type { AnyMachineSnapshot } from "xstate";
+import type { Draft, Live } from "./draft.ts";
+import { engineError, HoldfastError } from "./error.ts";
+import { actorAddress, checkEvent, checkKeys, parseInput } from "./input.ts";
+import { type Cause, makeEntry, NO_HASH } from "./journal.ts";
+import type { Json } from "./json.ts";
+import type { Registration } from "./registration.ts";
+import { settleEffects } from "./request.ts";
+import { CREATION, type Enclosure, type EngineEvent, isFinal, type Outcome, type Request, refusalOf, start, take } from "./transition.ts";
+
+export interface Rules {
+  readonly registrations: ReadonlyMap<string, Registration>;
+  /** Transitions in one macrostep, 1 or more. */
+  readonly cascadeLimit: number;
+  readonly enclose: Enclosure;
+  readonly now: () => number;
+}
+
+type Creation = Omit<Extract<Request, { type: "create" }>, "type">;
+
+/** An event on its way to an actor. */
+export interface Message {
+  readonly to: string;
+  readonly event: EngineEvent;
+  readonly cause: Cause;
+  readonly create?: Creation;
+}
+
+/** What an actor made of an event. */
+export type Taken =
+  | { readonly kind: "accepted"; readonly seq: number; readonly snapshot: AnyMachineSnapshot }
+  | { readonly kind: "ignored"; readonly reason?: string };
+
+/** Thrown where an actor could not take an event that the engine made: a delivery, a result, a notice (ACT-10). */
+export class PoisonedReceiver {
+  readonly message: Message;
+  readonly error: HoldfastError;
+
+  constructor(message: Message, failure: unknown) {
+    this.message = message;
+    this.error = failure instanceof HoldfastError ? failure : engineError("machine_threw", String(failure), { cause: failure });
+  }
+}
+
+/** Failures of the store rather than of an actor: nobody is set aside for them. */
+const STORE_CODES = new Set(["storage_failed", "closed", "journal_damaged", "root_invalid"]);
+
+/** True where the store failed and not the machine that was asked. */
+export function isStoreFailure(failure: unknown): boolean {
+  return failure instanceof HoldfastError && STORE_CODES.has(failure.code);
+}
+
+/** The first entry's event. */
+export function creationEvent(create: { readonly input: Json; readonly keys: readonly string[] }): EngineEvent {
+  return { type: CREATION, input: create.input, keys: create.keys };
+}
+
+export class Cascade {
+  /** One time for all that happens in it. */
+  readonly atMs: number;
+  readonly #draft: Draft;
+  readonly #rules: Rules;
+  readonly #queue: Message[] = [];
+  #taken = 0;
+
+  constructor(draft: Draft, rules: Rules) {
+    this.#draft = draft;
+    this.#rules = rules;
+    this.atMs = rules.now();
+  }
+
+  /** The registered machine with this id. Throws `machine_unknown`. */
+  registration(id: string): Registration {
+    const registration = this.#rules.registrations.get(id);
+    if (!registration) throw engineError("machine_unknown", `no machine ${id} is registered`);
+    return registration;
+  }
+
+  /** Takes an event, then all that follows from it. The snapshot is the actor's at rest. */
+  toRest(first: Message): Taken {
+    const taken = this.#take(first);
+    for (let message = this.#queue.shift(); message; message = this.#queue.shift()) this.#deliver(message);
+    const now = this.#draft.actor(first.to);
+    return taken.kind === "accepted" && now?.kind === "live" ? { ...taken, snapshot: now.snapshot } : taken;
+  }
+
+  #deliver(message: Message): void {
+    if (message.create) {
+      this.#take(message);
+      return;
+    }
+    const unreachable = this.#unreachable(message.to);
+    if (unreachable !== undefined) {
+      this.#deadLetter(message, unreachable);
+      return;
+    }
+    try {
+      if (this.#take(message).kind === "ignored") this.#deadLetter(message, "delivery_ignored");
+    } catch (failure) {
+      const isOwn = isStoreFailure(failure) || (failure instanceof HoldfastError && failure.code === "cascade_limit");
+      throw isOwn ? failure : new PoisonedReceiver(message, failure);
+    }
+  }
+
+  /** Why nothing can be delivered to this address; undefined where it can. */
+  #unreachable(address: string): string | undefined {
+    const target = this.#draft.actor(address);
+    if (!target) return "actor_not_found";
+    if (target.kind === "unavailable") return target.code;
+    return isFinal(target.snapshot) ? "actor_final" : undefined;
+  }
+
+  #deadLetter(message: Message, reason: string): void {
+    if (message.cause.kind !== "delivery") return;
+    const { from: sender, seq } = message.cause;
+    this.#draft.deadLetters.push({ receiver: message.to, sender, seq, event: JSON.stringify(message.event), reason, atMs: this.atMs });
+  }
+
+  /** One transition and its entry. */
+  #take(message: Message): Taken {
+    const { cascadeLimit, enclose } = this.#rules;
+    if (++this.#taken > cascadeLimit)
+      throw engineError("cascade_limit", `one event led to more than ${cascadeLimit} transitions`, { details: { actor: message.to } });
+    const before = message.create ? undefined : (this.#draft.actor(message.to) as Live);
+    const registration = before?.registration ?? this.registration(message.create?.machine ?? "");
+    if (message.create) this.#own(message.to, message.create, message.cause);
+    const seq = (before?.seq ?? 0) + 1;
+    const stamp = { at: this.atMs, seq, id: `${message.to}:${seq}` };
+    const outcome = before
+      ? take(registration, before.snapshot, message.event, stamp, enclose)
+      : start(registration, message.create?.input ?? {}, stamp, enclose);
+    // An outcome that the machine takes no notice of is still folded in: its request ends with it, and the journal must say so.
+    if (before && !outcome.taken && message.cause.kind !== "result") {
+      const reason = refusalOf(registration, before.snapshot, message.event, enclose);
+      return { kind: "ignored", ...(reason === undefined ? {} : { reason }) };
+    }
+    this.#record(message, registration, before, outcome, seq);
+    this.#enqueue(message.to, seq, outcome.requests);
+    return { kind: "accepted", seq, snapshot: outcome.snapshot };
+  }
+
+  #record(message: Message, registration: Registration, before: Live | undefined, outcome: Outcome, seq: number): void {
+    const { to: address, event, cause } = message;
+    const { epoch } = this.#draft.ground;
+    const entry = makeEntry(before?.hash ?? NO_HASH, address, seq, {
+      atMs: this.atMs,
+      version: registration.version,
+      cause: JSON.stringify(cause),
+      event: JSON.stringify(event),
+      facts: JSON.stringify(outcome.facts),
+      actions: JSON.stringify(outcome.requests),
+    });
+    this.#draft.entries.push(entry);
+    const settled = cause.kind === "result" ? cause.effect : undefined;
+    const open = before?.effects ?? [];
+    const change = settleEffects({ registration, actor: address, seq, atMs: this.atMs, epoch, settled, outcome, before: open });
+    for (const key of change.closed) this.#draft.effects.set(key, null);
+    for (const row of change.opened) this.#draft.effects.set(row.key, row);
+    this.#draft.aborts.push(...change.aborted);
+    this.#draft.actors.set(address, {
+      kind: "live",
+      address,
+      id: before?.id ?? message.create?.id ?? "",
+      registration,
+      snapshot: outcome.snapshot,
+      seq,
+      hash: entry.hash,
+      epoch,
+      createdMs: before?.createdMs ?? this.atMs,
+      updatedMs: this.atMs,
+      effects: change.effects,
+    });
+  }
+
+  /** What does not fit is the sender's fault, and found here, while it takes its event. */
+  #enqueue(from: string, seq: number, requests: readonly Request[]): void {
+    for (const request of requests) {
+      if (request.type === "deliver")
+        this.#queue.push({
+          to: request.to,
+          event: this.#deliverable(from, request.to, request.event),
+          cause: { kind: "delivery", from, seq },
+        });
+      if (request.type !== "create") continue;
+      const registration = this.registration(request.machine);
+      const create = {
+        machine: request.machine,
+        id: request.id,
+        input: parseInput(registration, request.input),
+        keys: checkKeys(request.keys),
+      };
+      const to = actorAddress(registration.id, request.id);
+      this.#queue.push({ to, event: creationEvent(create), cause: { kind: "creation", from, seq }, create });
+    }
+  }
+
+  #deliverable(from: string, to: string, event: EngineEvent): EngineEvent {
+    const registration = this.#rules.registrations.get(to.slice(0, to.indexOf("/")));
+    // Who cannot be asked cannot say what fits; the delivery becomes a dead letter.
+    if (!registration || this.#draft.actor(to)?.kind === "unavailable") return event;
+    const checked = checkEvent(registration, event, "delivery");
+    if (checked.ok) return checked.event;
+    throw engineError("action_invalid", `${from} delivers to ${to} what does not fit: ${checked.message}`, { details: { actor: from } });
+  }
+
+  /** The new actor owns its address and its keys; its address may have been reserved by the actor that creates it. */
+  #own(address: string, create: Creation, cause: Cause): void {
+    const taken = (name: string, owner: string) =>
+      engineError("identity_taken", `${name} belongs to ${owner}`, { details: { actor: address } });
+    const reserved = this.#draft.identity(address);
+    const creator = cause.kind === "creation" ? cause.from : undefined;
+    if (this.#draft.actor(address)) throw taken(address, address);
+    if (reserved !== undefined && reserved !== creator) throw taken(address, reserved);
+    for (const key of create.keys) {
+      const owner = this.#draft.identity(key) ?? (this.#draft.actor(key) && key);
+      if (owner !== undefined) throw taken(key, owner);
+      this.#draft.identities.set(key, address);
+    }
+  }
+}

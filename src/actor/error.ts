@@ -1,0 +1,255 @@
+/**
+ * Boundary errors: the one class that Holdfast throws at its edges, and the engine's part of the code registry.
+ *
+ * Each layer contributes a table of codes; `npm run docs` writes one page per code from them. Nobody parses message text.
+ */
+
+/** What the registry says of one code: whether trying again can help, and the text of its docs page. */
+export interface CodeEntry {
+  /** True when the same call may succeed later without any change by the caller. */
+  readonly retryable: boolean;
+  /** What happened, in one or two sentences. */
+  readonly cause: string;
+  /** What a person can do about it. */
+  readonly remedy: string;
+}
+
+/** Codes of the engine and of its stores. */
+export const ENGINE_CODES = {
+  action_invalid: {
+    retryable: false,
+    cause: "A machine requested an effect, a delivery or a creation with params that do not fit.",
+    remedy: "Correct the machine: the message names the action and the problem. Nothing was written.",
+  },
+  actor_exists: {
+    retryable: false,
+    cause: "An actor with this address exists already, with another machine version or another input.",
+    remedy: "Use `get` for the existing actor, or create the new one under another id.",
+  },
+  actor_final: {
+    retryable: false,
+    cause: "The actor is in a final state and accepts nothing more (ACT-5).",
+    remedy: "Read its snapshot: its work is over. Create a new actor for new work.",
+  },
+  actor_not_found: {
+    retryable: false,
+    cause: "No actor has this address in this state root.",
+    remedy: "Check the machine id and the actor id; `holdfast ls` lists what is there.",
+  },
+  actor_quarantined: {
+    retryable: false,
+    cause: "The actor was set aside because its record is damaged or an event made by the engine could not be taken (ACT-10).",
+    remedy: "Read the reason with `holdfast show ID`; the other actors are unaffected.",
+  },
+  cascade_limit: {
+    retryable: false,
+    cause: "One event led to more deliveries and creations between actors than a macrostep may have.",
+    remedy: "Look for two machines that answer each other without end, or spread the work over several events.",
+  },
+  closed: {
+    retryable: false,
+    cause: "The engine was closed while the call was waiting, or before it was made.",
+    remedy: "Open the state root again.",
+  },
+  context_invalid: {
+    retryable: false,
+    cause: "A transition produced a context that does not fit the machine's schema, or that is not plain JSON.",
+    remedy: "Correct the machine: the message names the path and what was expected. Nothing was written.",
+  },
+  delivery_ignored: {
+    retryable: false,
+    cause: "An actor ignored an event that another actor delivered to it: the two machines disagree about who decides.",
+    remedy: "Let the machine that owns the question move first; its receivers must take what it says.",
+  },
+  effect_gone: {
+    retryable: false,
+    cause: "A handler sent an event for an effect that was cancelled or has already ended.",
+    remedy: "Stop the handler when its signal is aborted.",
+  },
+  effect_result_invalid: {
+    retryable: false,
+    cause: "A handler's result does not fit the schema of the effect's success event.",
+    remedy: "Correct the handler: the message names the path and what was expected.",
+  },
+  effect_timeout: {
+    retryable: true,
+    cause: "A handler did not finish within the time that its effect type allows.",
+    remedy: "Find what it waits for, or raise `timeoutMs` in the machine's effect declaration.",
+  },
+  effect_failed: {
+    retryable: true,
+    cause: "A handler threw an error that has no code of its own.",
+    remedy: "The message is the handler's; correct the handler or what it depends on.",
+  },
+  event_invalid: {
+    retryable: false,
+    cause: "The event's payload does not fit its schema, or is not plain JSON.",
+    remedy: "Correct the payload: the message names the path and what was expected.",
+  },
+  event_poisoned: {
+    retryable: false,
+    cause: "An event made by the engine (a result or a delivery) made the machine throw; its actor was quarantined.",
+    remedy: "Correct the guard or assign that threw. The event is kept in the quarantine record.",
+  },
+  event_reserved: {
+    retryable: false,
+    cause: "Only the engine makes events of this type (ACT-9): `xstate.*`, `engine.*`, `effect.*` and the results of effects.",
+    remedy: "Send the request that leads to it instead.",
+  },
+  event_unknown: {
+    retryable: false,
+    cause: "The machine's schemas do not name this event type.",
+    remedy: "Check the spelling, or add the event to the machine's schemas.",
+  },
+  expectation_failed: {
+    retryable: true,
+    cause: "Another actor that the caller named in `expect` is not at the expected revision any more.",
+    remedy: "Read again, decide again, send again.",
+  },
+  fact_invalid: {
+    retryable: false,
+    cause: "A machine emitted a fact that its schemas do not name or that does not fit its schema.",
+    remedy: "Correct the machine: the message names the path and what was expected. Nothing was written.",
+  },
+  idempotency_conflict: {
+    retryable: false,
+    cause: "The key was used before for another event to the same actor.",
+    remedy: "Use a new key for a new event; repeat a key only with the very same event.",
+  },
+  identity_taken: {
+    retryable: false,
+    cause: "An id or a key that the new actor should own belongs to another actor already.",
+    remedy: "Choose another id, or read the actor that owns it.",
+  },
+  input_invalid: {
+    retryable: false,
+    cause: "The input of a new actor does not fit its machine's input schema, or an address part is not allowed.",
+    remedy: "Correct the input: the message names the path and what was expected.",
+  },
+  journal_damaged: {
+    retryable: false,
+    cause: "A row of the journal is missing, was changed, or does not follow from the row before it.",
+    remedy: "Restore the state root from a backup. The message names the actor and the seq.",
+  },
+  machine_invalid: {
+    retryable: false,
+    cause: "A machine cannot be registered: something in it cannot be made durable.",
+    remedy: "Correct what the message names.",
+  },
+  machine_threw: {
+    retryable: false,
+    cause: "A guard, an assign or a params function of the machine threw while it took the event (ACT-7). Nothing was written.",
+    remedy: "Correct the machine; `cause` carries the original error.",
+  },
+  machine_unknown: {
+    retryable: false,
+    cause: "No machine with this id is registered.",
+    remedy: "Pass the machine to `openActors`.",
+  },
+  machine_version_newer: {
+    retryable: false,
+    cause: "An unfinished actor was written by a newer version of its machine; an older program must not run beside its work.",
+    remedy: "Start the newer program. Nothing was changed.",
+  },
+  machine_version_unknown: {
+    retryable: false,
+    cause: "The actor was written by another version of its machine and no migration is known.",
+    remedy: "Run the program that knows this version. The other actors are unaffected.",
+  },
+  mailbox_full: {
+    retryable: true,
+    cause: "More events wait for this actor than its mailbox holds.",
+    remedy: "Wait for earlier answers before sending more.",
+  },
+  not_owner: {
+    retryable: false,
+    cause: "This process lost the ownership of the state root: another epoch is current (ACT-2). Nothing was written.",
+    remedy: "Close this runtime; the present owner goes on.",
+  },
+  fold_mismatch: {
+    retryable: false,
+    cause: "Folding an actor's events through its machine does not give the facts, the requests or the snapshot that are stored (ACT-4).",
+    remedy: "If the machine was edited without a new version, restore the former definition; else restore the state root from a backup.",
+  },
+  snapshot_damaged: {
+    retryable: false,
+    cause: "The stored snapshot of an actor cannot be read, or is not the one that its journal gives.",
+    remedy: "Restore the state root from a backup. The message names the actor.",
+  },
+  row_missing: {
+    retryable: false,
+    cause: "The journal tells of a row that is not there: an actor, an effect, an identity, an answer or a blob.",
+    remedy: "Restore the state root from a backup. The message names the row.",
+  },
+  row_unexpected: {
+    retryable: false,
+    cause: "There is a row that no journal entry accounts for.",
+    remedy: "Restore the state root from a backup. The message names the row.",
+  },
+  root_insecure: {
+    retryable: false,
+    cause: "The state root or a file in it can be read or written by other users.",
+    remedy: "Make the directory yours alone: `chmod 700` on it, `chmod 600` on its files.",
+  },
+  root_invalid: {
+    retryable: false,
+    cause: "The path is not a directory, or its marker does not belong to its database.",
+    remedy: "Name another directory; a root consists of its marker and its database together.",
+  },
+  root_not_found: {
+    retryable: false,
+    cause: "There is no state root at this path.",
+    remedy: "Check `--root`; `holdfast run` creates a root where there is none.",
+  },
+  root_owned: {
+    retryable: true,
+    cause: "Another process owns the state root. Its lock is released by the operating system when it ends.",
+    remedy: "Wait for it, stop it, or ask it to hand off. The error names its process id as a hint.",
+  },
+  schema_newer: {
+    retryable: false,
+    cause: "The database was written by a newer schema than this program knows. Nothing was changed.",
+    remedy: "Use the newer program.",
+  },
+  storage_failed: {
+    retryable: true,
+    cause:
+      "The store could not write or read: disk full, an I/O error, or a lock held longer than the bound. The whole group of commits was rolled back.",
+    remedy: "`cause` carries the store's error. Nothing was half-written; try again when it is mended.",
+  },
+} as const satisfies Record<string, CodeEntry>;
+
+/** A code that the engine can give. */
+export type EngineCode = keyof typeof ENGINE_CODES;
+
+/** What an error may carry besides its code. */
+export interface ErrorDetails {
+  /** The field that was wrong, as a dotted path. */
+  readonly path?: string;
+  /** The address of the actor it is about. */
+  readonly actor?: string;
+  readonly [key: string]: unknown;
+}
+
+/**
+ * The error that crosses Holdfast's edges. `code` is stable and has a docs page (`docs/errors/<code>.md`);
+ * `retryable` says whether the same call may succeed later.
+ */
+export class HoldfastError extends Error {
+  override readonly name = "HoldfastError";
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly details: ErrorDetails;
+
+  constructor(code: string, message: string, options: { cause?: unknown; details?: ErrorDetails; retryable?: boolean } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.retryable = options.retryable ?? (ENGINE_CODES as Record<string, CodeEntry>)[code]?.retryable ?? false;
+    this.details = options.details ?? {};
+  }
+}
+
+/** An engine error; the compiler checks that the code is registered. */
+export function engineError(code: EngineCode, message: string, options: { cause?: unknown; details?: ErrorDetails } = {}): HoldfastError {
+  return new HoldfastError(code, message, options);
+}

@@ -1,0 +1,156 @@
+/** Feed: who waits for an actor's next commit or its partial output, and the iteration over committed entries. */
+
+import { engineError } from "./error.ts";
+import type { Json } from "./json.ts";
+import type { JournalRow, PlacedJournalRow, StoreReader } from "./store.ts";
+import type { EngineEvent, Fact, Request } from "./transition.ts";
+
+/** A committed entry, parsed. */
+export interface Entry {
+  readonly actor: string;
+  readonly seq: number;
+  readonly position: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly event: EngineEvent;
+  readonly facts: readonly Fact[];
+  readonly actions: readonly Request[];
+  readonly hash: string;
+}
+
+export type Signal =
+  /** The actor's journal reaches to `seq` now; 0 where the commit only set it aside. */
+  | { readonly kind: "committed"; readonly seq: number }
+  | { readonly kind: "progress"; readonly output: Json }
+  /** An effect's outcome could not be committed. */
+  | { readonly kind: "lost"; readonly effect: string; readonly error: unknown }
+  | { readonly kind: "closed" };
+
+type Listener = (signal: Signal) => void;
+
+export class Feed {
+  readonly #listeners = new Map<string, Set<Listener>>();
+  #closed = false;
+
+  /**
+   * Calls `listener` after each commit that touched the actor, with its partial output, and when the engine closes (at once where it
+   * has). Returns the function that ends it.
+   */
+  subscribe(actor: string, listener: Listener): () => void {
+    if (this.#closed) {
+      listener({ kind: "closed" });
+      return () => {};
+    }
+    // Each subscription counts, also of one function twice.
+    const own: Listener = (signal) => listener(signal);
+    const listeners = this.#listeners.get(actor) ?? new Set();
+    this.#listeners.set(actor, listeners.add(own));
+    return () => {
+      listeners.delete(own);
+      if (listeners.size === 0 && this.#listeners.get(actor) === listeners) this.#listeners.delete(actor);
+    };
+  }
+
+  /** How many actors someone listens to. */
+  watched(): number {
+    return this.#listeners.size;
+  }
+
+  publish(actor: string, signal: Signal): void {
+    for (const listener of [...(this.#listeners.get(actor) ?? [])])
+      try {
+        listener(signal);
+      } catch (error) {
+        // A listener's fault is its own: neither a handler that reports progress nor a commit may fail for it.
+        process.emitWarning(error instanceof Error ? error : String(error));
+      }
+  }
+
+  committed(entries: readonly JournalRow[], quarantined: readonly string[]): void {
+    const seqs = new Map([
+      ...quarantined.map((actor) => [actor, 0] as const),
+      ...entries.map((entry) => [entry.actor, entry.seq] as const),
+    ]);
+    for (const [actor, seq] of seqs) this.publish(actor, { kind: "committed", seq });
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const actor of [...this.#listeners.keys()]) this.publish(actor, { kind: "closed" });
+    this.#listeners.clear();
+  }
+}
+
+export function toEntry(row: PlacedJournalRow): Entry {
+  const { actor, seq, position, atMs: at, hash } = row;
+  return { actor, seq, position, at, event: JSON.parse(row.event), facts: JSON.parse(row.facts), actions: JSON.parse(row.actions), hash };
+}
+
+/** What a watcher is given: committed entries in order, and between them what is not stored, after the entry that it came after. */
+export type Watched = { readonly kind: "entry"; readonly entry: Entry } | Exclude<Signal, { kind: "committed" | "closed" }>;
+
+/** Where an iteration over entries starts and what ends it. */
+export interface WatchOptions {
+  /** Only entries with a greater seq. Default 0: all. */
+  readonly after?: number;
+  /** Ends the iteration with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Signals that a slow watcher may be behind; older ones are dropped. */
+const SIGNAL_LIMIT = 1000;
+const PAGE = 200;
+
+/**
+ * Committed entries of one actor, each once, and its partial output. Ends after the last entry of an actor that is final or
+ * quarantined, and when the engine closes. Throws `actor_not_found`.
+ */
+export async function* watch(reader: StoreReader, feed: Feed, actor: string, options: WatchOptions = {}): AsyncGenerator<Watched> {
+  const { signal } = options;
+  let after = options.after ?? 0;
+  let latest = 0;
+  let closed = false;
+  let wake = () => {};
+  const signals: { readonly seq: number; readonly watched: Exclude<Watched, { kind: "entry" }> }[] = [];
+  /** Signals that came while the journal reached no further than `seq`. */
+  function* signalsUpTo(seq: number): Generator<Watched> {
+    for (let first = signals[0]; first && first.seq <= seq; first = signals[0]) {
+      signals.shift();
+      yield first.watched;
+    }
+  }
+  const unsubscribe = feed.subscribe(actor, (event) => {
+    if (event.kind === "closed") closed = true;
+    else if (event.kind === "committed") latest = Math.max(latest, event.seq);
+    else if (signals.push({ seq: latest, watched: event }) > SIGNAL_LIMIT) signals.shift();
+    wake();
+  });
+  const onAbort = () => wake();
+  signal?.addEventListener("abort", onAbort);
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      if (closed) return;
+      // Before anything is read: what is committed from here on wakes this round's wait.
+      const next = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const row = reader.actor(actor);
+      if (!row) throw engineError("actor_not_found", `there is no actor ${actor}`, { details: { actor } });
+      latest = Math.max(latest, row.seq);
+      const page = reader.journal(actor, { after, limit: PAGE });
+      for (const entry of page) {
+        yield* signalsUpTo(entry.seq - 1);
+        after = entry.seq;
+        yield { kind: "entry", entry: toEntry(entry) };
+      }
+      yield* signalsUpTo(Math.max(after, page.at(-1)?.seq ?? row.seq));
+      if (page.length > 0) continue;
+      if (row.status === "final" || row.quarantine) return;
+      await next;
+    }
+  } finally {
+    unsubscribe();
+    signal?.removeEventListener("abort", onAbort);
+  }
+}

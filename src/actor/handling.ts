@@ -1,0 +1,208 @@
+/**
+ * Handling: the work of one effect, from its turn to its outcome.
+ *
+ * Guarantees: an at-most-once handler starts only after a commit of its own admitted it; tries, time-outs and the wait after a
+ * request to stop are bounded by the effect's schema; a result that does not fit is a failure.
+ * Refuses to write rows: what comes of it is submitted, like anything from outside.
+ */
+
+import * as Effect from "effect/Effect";
+import * as Schedule from "effect/Schedule";
+import type * as Semaphore from "effect/Semaphore";
+import type { z } from "zod";
+import type { Probe } from "./commit.ts";
+import { engineError, HoldfastError } from "./error.ts";
+import type { EffectHandler } from "./handler.ts";
+import { type Json, notJson, sha256 } from "./json.ts";
+import type { Answer, EffectOutcome, Work } from "./macrostep.ts";
+import type { EffectSchema } from "./registration.ts";
+import { checkAgainst } from "./schema.ts";
+import type { EffectRow } from "./store.ts";
+
+export interface HandlerDuties {
+  readonly probe: Probe;
+  submit(work: Work): Promise<Answer>;
+  progress(actor: string, output: Json): void;
+  /** An outcome could not be committed; the effect stays open (at least once) or is unknown (at most once). */
+  lost(row: EffectRow, error: unknown): void;
+  /** False once the handler shall not start any more. */
+  wanted(): boolean;
+}
+
+/** One effect to be worked on. */
+export interface Job {
+  readonly row: EffectRow;
+  readonly schema: EffectSchema;
+  readonly handler: EffectHandler;
+  /** Schema of the event that brings its result. */
+  readonly done: z.ZodType | undefined;
+  /** Aborted when the handler is asked to stop and still report. */
+  readonly asked: AbortSignal;
+  /** Aborted when the handler is interrupted, with the reason. */
+  readonly ended: AbortSignal;
+  /** True while the handler works. */
+  inFlight: boolean;
+}
+
+const MINUTE_MS = 60_000;
+const TIMEOUT_MS = 5 * MINUTE_MS;
+const BACKOFF_MS = 100;
+const ABORT_GRACE_MS = 10_000;
+const ATTEMPTS = 5;
+/** Characters of a failure's message that are kept. */
+const MESSAGE_LIMIT = 2000;
+
+/** Waits for a permit, is admitted, tries, and reports. Interruption ends it wherever it is, and nothing is reported. */
+export function handle(duties: HandlerDuties, job: Job, permits: Semaphore.Semaphore): Effect.Effect<void> {
+  const isOnce = job.schema.delivery === "at_most_once";
+  const admitted = isOnce ? Effect.promise(() => admit(duties, job)) : Effect.succeed(true);
+  const tried = admitted.pipe(Effect.flatMap((go) => (go ? tries(duties, job) : Effect.succeed(undefined))));
+  const outcome = Effect.raceFirst(permits.withPermits(1)(tried), stopped(job));
+  return outcome.pipe(Effect.flatMap((came) => (came ? Effect.promise(() => report(duties, job, came)) : Effect.void)));
+}
+
+function tries(duties: HandlerDuties, job: Job): Effect.Effect<EffectOutcome> {
+  const { schema, asked } = job;
+  const attempts = schema.delivery === "at_most_once" ? 1 : (schema.attempts ?? ATTEMPTS);
+  const backoff = Schedule.min([Schedule.exponential(schema.backoffMs ?? BACKOFF_MS), Schedule.spaced(MINUTE_MS)]);
+  let attempt = 0;
+  const once = Effect.suspend(() => {
+    if (asked.aborted) return Effect.fail<unknown>(asked.reason);
+    job.inFlight = true;
+    const settle = Effect.sync(() => {
+      job.inFlight = false;
+    });
+    return tryOnce(duties, job, ++attempt).pipe(Effect.ensuring(settle));
+  });
+  return once.pipe(
+    Effect.retry({ schedule: backoff, times: attempts - 1, while: (error: unknown) => !asked.aborted && !isFinalFailure(error) }),
+    Effect.match({
+      onSuccess: (output): EffectOutcome => ({ kind: "done", output }),
+      onFailure: (error): EffectOutcome => (asked.aborted ? { kind: "aborted" } : { kind: "failed", error: describe(error) }),
+    }),
+  );
+}
+
+/** One try. A result that its event's schema refuses is a failure of the handler, and a final one. */
+function tryOnce({ probe, submit, progress }: HandlerDuties, job: Job, attempt: number): Effect.Effect<Json, unknown> {
+  const { row, schema, handler, asked, ended } = job;
+  const tried = Effect.tryPromise({
+    try: async (interrupted) => {
+      probe("effect.before", { effect: row });
+      const output = await handler({
+        params: JSON.parse(row.params),
+        key: row.key,
+        actor: row.actor,
+        attempt,
+        signal: firstOf([ended, asked, interrupted]),
+        progress: (value) => progress(row.actor, value),
+        send: (event) => submit({ kind: "event", to: row.actor, event, during: row.key }),
+        putBlob: (bytes) => putBlob(submit, bytes),
+      });
+      probe("effect.after", { effect: row });
+      return checkedResult(job, output === undefined ? null : output);
+    },
+    catch: (error) => error,
+  });
+  const timeoutMs = schema.timeoutMs === undefined ? TIMEOUT_MS : schema.timeoutMs;
+  if (timeoutMs === null) return tried;
+  const late = Effect.fail(engineError("effect_timeout", `the effect ${row.name} took longer than ${timeoutMs} ms`));
+  return tried.pipe(Effect.timeoutOrElse({ duration: timeoutMs, orElse: () => late }));
+}
+
+/** Aborted with the first of these, and with its reason. (`AbortSignal.any` of Node 24 takes over the reason of a later one too.) */
+function firstOf(signals: readonly AbortSignal[]): AbortSignal {
+  const first = new AbortController();
+  for (const signal of signals) {
+    if (signal.aborted) first.abort(signal.reason);
+    signal.addEventListener("abort", () => first.abort(signal.reason), { once: true });
+  }
+  return first.signal;
+}
+
+function checkedResult({ row, schema, done }: Job, output: unknown): Json {
+  const bad = (problem: string) => engineError("effect_result_invalid", `the result of the effect ${row.name} ${problem}`);
+  const found = notJson(output);
+  if (found) throw bad(`is not plain JSON at ${found}`);
+  if (!done) throw bad("has no schema");
+  const checked = checkAgainst(done, { output, effect: row.key });
+  if (!checked.ok) throw bad(`does not fit ${schema.done}: ${checked.path} ${checked.message}`);
+  return output as Json;
+}
+
+/** Ends an effect that was asked to stop and did not within its grace; one whose handler is not at work ends at once. */
+function stopped(job: Job): Effect.Effect<EffectOutcome> {
+  const { asked, schema } = job;
+  const isAsked = Effect.callback<void>((resume) => {
+    const wake = () => resume(Effect.void);
+    if (asked.aborted) wake();
+    else asked.addEventListener("abort", wake, { once: true });
+    return Effect.sync(() => asked.removeEventListener("abort", wake));
+  });
+  const grace = Effect.suspend(() => (job.inFlight ? Effect.sleep(schema.abortGraceMs ?? ABORT_GRACE_MS) : Effect.void));
+  return isAsked.pipe(
+    Effect.andThen(grace),
+    Effect.map((): EffectOutcome => ({ kind: "aborted" })),
+  );
+}
+
+/** Says in a commit of its own that the handler starts; false where it shall not. */
+async function admit({ submit, lost, wanted }: HandlerDuties, { row, asked }: Job): Promise<boolean> {
+  try {
+    const answer = await submit({
+      kind: "row",
+      apply: (draft) => {
+        const now = draft.effect(row.key);
+        // Admitted and not started would be unknown for ever: whoever ended it in the meantime is asked here, in the commit.
+        if (now?.state !== "open" || asked.aborted || !wanted())
+          return { kind: "refused", code: "effect_gone", message: `the effect ${row.key} is not wanted any more` };
+        draft.effects.set(row.key, { ...now, state: "started", epoch: draft.ground.epoch });
+        return { kind: "ignored" };
+      },
+    });
+    return answer.kind !== "refused";
+  } catch (error) {
+    lost(row, error);
+    return false;
+  }
+}
+
+async function report({ submit, lost, wanted }: HandlerDuties, { row, schema }: Job, outcome: EffectOutcome): Promise<void> {
+  try {
+    await submit({ kind: "result", effect: row.key, outcome });
+  } catch (error) {
+    lost(row, error);
+    if (schema.delivery !== "at_most_once" || !wanted()) return;
+    // Whether the work was done is known only here, and could not be written: the machine must decide without it.
+    await submit({ kind: "result", effect: row.key, outcome: { kind: "unknown" } }).catch(() => undefined);
+  }
+}
+
+/** Stores bytes by content, in the next group. */
+export async function putBlob(submit: (work: Work) => Promise<Answer>, bytes: Uint8Array): Promise<string> {
+  // A copy: the caller may go on writing into its buffer.
+  const kept = new Uint8Array(bytes);
+  const digest = sha256(kept);
+  const answer = await submit({
+    kind: "row",
+    apply: (draft) => {
+      draft.blobs.set(digest, kept);
+      return { kind: "ignored" };
+    },
+  });
+  if (answer.kind === "refused") throw new HoldfastError(answer.code, answer.message);
+  return digest;
+}
+
+function isFinalFailure(error: unknown): boolean {
+  if (error instanceof HoldfastError && error.code === "effect_timeout") return false;
+  return typeof error === "object" && error !== null && (error as { retryable?: unknown }).retryable === false;
+}
+
+function describe(error: unknown): { code: string; message: string } {
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    code: error instanceof HoldfastError ? error.code : "effect_failed",
+    message: message.toWellFormed().slice(0, MESSAGE_LIMIT).toWellFormed(),
+  };
+}

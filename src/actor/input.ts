@@ -1,0 +1,67 @@
+/** What comes into the engine: addresses, inputs, keys and events, checked before any machine sees them. */
+
+import { type EngineCode, engineError } from "./error.ts";
+import { copyOf, type Json, notJson } from "./json.ts";
+import type { Registration } from "./registration.ts";
+import { checkAgainst } from "./schema.ts";
+import type { EngineEvent } from "./transition.ts";
+
+export { firstIssue } from "./schema.ts";
+
+/** Length of an actor's id and of a key, in characters. */
+export const ID_LIMIT = 256;
+
+/** `<machine>/<id>`. Throws `input_invalid` for an id that is empty, too long, or has control characters or outer blanks. */
+export function actorAddress(machine: string, id: string): string {
+  if (typeof id !== "string" || id.length === 0 || id.length > ID_LIMIT || /[\p{Cc}]/u.test(id) || id !== id.trim() || !id.isWellFormed())
+    throw engineError("input_invalid", `an id has 1 to ${ID_LIMIT} characters, no control characters and no outer blanks`, {
+      details: { path: "id" },
+    });
+  return `${machine}/${id}`;
+}
+
+/** The identities that a new actor shall own besides its address. Throws `input_invalid`. */
+export function checkKeys(keys: readonly string[]): readonly string[] {
+  for (const [index, key] of keys.entries())
+    if (typeof key !== "string" || key.length === 0 || key.length > 2 * ID_LIMIT)
+      throw engineError("input_invalid", `keys have 1 to ${2 * ID_LIMIT} characters`, { details: { path: `keys.${index}` } });
+  if (new Set(keys).size !== keys.length) throw engineError("input_invalid", "keys are named once each", { details: { path: "keys" } });
+  return [...keys];
+}
+
+/** The input by the machine's schema, as a copy. Throws `input_invalid` with the path. */
+export function parseInput(registration: Registration, input: unknown): { readonly [key: string]: Json } {
+  const bad = (path: string, problem: string) =>
+    engineError("input_invalid", `the input of ${registration.id} ${problem}`, { details: { machine: registration.id, path } });
+  const found = notJson(input);
+  if (found) throw bad(found, `is not plain JSON at ${found}`);
+  const checked = checkAgainst(registration.schemas.input, input);
+  if (!checked.ok) throw bad(checked.path, `does not fit its schema: ${checked.path} ${checked.message}`);
+  const parsed = notJson(checked.data);
+  if (parsed) throw bad(parsed, `is not plain JSON at ${parsed} after its schema`);
+  // The engine adds its stamp to it.
+  if (typeof checked.data !== "object" || checked.data === null || Array.isArray(checked.data)) throw bad("$", "is not an object");
+  return copyOf(checked.data as Record<string, Json>);
+}
+
+type Checked =
+  | { readonly ok: true; readonly event: EngineEvent }
+  | { readonly ok: false; readonly code: EngineCode; readonly message: string; readonly path?: string };
+
+/** An event by the machine's schema, as a copy. `from` decides which types are reserved (ACT-9). */
+export function checkEvent(registration: Registration, event: { readonly type: string }, from: "outside" | "delivery" | "engine"): Checked {
+  const { type, ...payload } = event as EngineEvent;
+  if (typeof type !== "string") return { ok: false, code: "event_invalid", message: "an event has a type" };
+  if (from !== "engine" && (/^(xstate|engine|effect)\./.test(type) || registration.reserved.has(type)))
+    return { ok: false, code: "event_reserved", message: `only the engine makes ${type}` };
+  const bad = (path: string, problem: string): Checked => ({ ok: false, code: "event_invalid", message: `${type} ${problem}`, path });
+  const given = notJson(payload);
+  if (given) return bad(given, `is not plain JSON at ${given}`);
+  const schema = Object.hasOwn(registration.schemas.events, type) ? registration.schemas.events[type] : undefined;
+  if (!schema) return { ok: false, code: "event_unknown", message: `${registration.id} has no event ${type}` };
+  const checked = checkAgainst(schema, payload);
+  if (!checked.ok) return bad(checked.path, `does not fit its schema: ${checked.path} ${checked.message}`);
+  const found = notJson(checked.data);
+  if (found) return bad(found, `is not plain JSON at ${found} after its schema`);
+  return { ok: true, event: copyOf({ ...(checked.data as Record<string, Json>), type }) };
+}

@@ -1,0 +1,65 @@
+/** Plain JSON: the only data that may be stored. What does not survive a round trip is refused, not converted. */
+
+import { createHash } from "node:crypto";
+import canonicalize from "canonicalize";
+
+/** Plain JSON: what events, facts, params, contexts and outputs are made of. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** Levels of nesting that a stored value may have; what refers to itself has no end and is refused by the same bound. */
+export const JSON_DEPTH = 100;
+
+/** The path of the first value that is not plain JSON (dotted, `$` for the whole), or undefined where all is well. */
+export function notJson(value: unknown, path = "$", depth = 0): string | undefined {
+  switch (typeof value) {
+    case "string":
+      return value.isWellFormed() ? undefined : path;
+    case "boolean":
+      return undefined;
+    case "number":
+      return Number.isFinite(value) ? undefined : path;
+    case "object":
+      break;
+    default:
+      return path;
+  }
+  if (value === null) return undefined;
+  if (depth === JSON_DEPTH) return path;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const found = notJson(value[index], `${path}.${index}`, depth + 1);
+      if (found) return found;
+    }
+    return undefined;
+  }
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return path;
+  for (const key of Object.keys(value)) {
+    const found = notJson((value as Record<string, unknown>)[key], `${path}.${key}`, depth + 1);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** A copy that shares nothing with a plain JSON value, so that nobody can change what was stored. */
+export function copyOf<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+/** Freezes a plain JSON value to its depths and returns it. What is frozen already is taken to be frozen to its depths. */
+export function frozen<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const key of Object.keys(value)) frozen((value as Record<string, unknown>)[key]);
+  return value;
+}
+
+/** RFC 8785 text of a plain JSON value: equal values give equal text. */
+export function canonical(value: unknown): string {
+  return (canonicalize as unknown as (value: unknown) => string)(value);
+}
+
+/** SHA-256 in lower-case hex. */
+export function sha256(data: string | Uint8Array): string {
+  return createHash("sha256").update(data).digest("hex");
+}

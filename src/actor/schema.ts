@@ -1,0 +1,21 @@
+/** Values held against the schemas of machines. */
+
+import type { z } from "zod";
+
+type Fit = { readonly ok: true; readonly data: unknown } | { readonly ok: false; readonly path: string; readonly message: string };
+
+/** A value by a schema. A schema that throws, or that cannot answer at once, does not fit. */
+export function checkAgainst(schema: z.ZodType, value: unknown): Fit {
+  try {
+    const parsed = schema.safeParse(value);
+    return parsed.success ? { ok: true, data: parsed.data } : { ok: false, ...firstIssue(parsed.error) };
+  } catch (error) {
+    return { ok: false, path: "$", message: `the schema threw: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+/** Where a value departs from its schema, and how. */
+export function firstIssue(error: z.ZodError): { path: string; message: string } {
+  const issue = error.issues[0];
+  return { path: issue?.path.join(".") || "$", message: issue?.message ?? "is invalid" };
+}

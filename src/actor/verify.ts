@@ -1,0 +1,187 @@
+/**
+ * Verify: every row of a root held against the journal.
+ *
+ * Owns the checks that need no knowledge of what machines mean. Guarantees: reads only; a damaged row becomes a fault and never an
+ * exception; each fault names its actor.
+ */
+
+import { type Fault, fold } from "./fold.ts";
+import { canonical } from "./json.ts";
+import type { Registration } from "./registration.ts";
+import { EFFECTS_LIMIT } from "./request.ts";
+import type { ActorRow, PlacedJournalRow, StoreReader } from "./store.ts";
+import { dehydrate, type Enclosure, isFinal, type Request, stateName } from "./transition.ts";
+
+const PAGE = 500;
+
+/** What a check of a whole root found; `ok` where there is no fault. */
+export interface Verified {
+  readonly ok: boolean;
+  /** Actors checked. */
+  readonly actors: number;
+  /** Journal entries checked. */
+  readonly entries: number;
+  readonly faults: readonly Fault[];
+}
+
+/** Checks every actor and every journal entry. Time grows with the whole root; memory does not. */
+export function verify(reader: StoreReader, registrations: ReadonlyMap<string, Registration>, enclose: Enclosure): Verified {
+  const faults: Fault[] = [];
+  const guard = (actor: string | null, check: () => Iterable<Fault>) => {
+    try {
+      faults.push(...check());
+    } catch (error) {
+      faults.push({
+        code: "journal_damaged",
+        actor,
+        seq: null,
+        message: `a row cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      });
+    }
+  };
+  let actors = 0;
+  for (const row of pages(
+    (after) => reader.actors({}, { after, limit: PAGE }),
+    (row) => row.ordinal,
+  )) {
+    actors++;
+    guard(row.address, () => checkActor(reader, registrations, row, enclose));
+  }
+  let entries = 0;
+  let last = 0;
+  for (const row of pages(
+    (after) => reader.entries({ after, limit: PAGE }),
+    (row) => row.position,
+  )) {
+    entries++;
+    if (row.position !== last + 1) faults.push(missing(last + 1, row.position - 1));
+    last = row.position;
+    guard(row.actor, () => checkEntry(reader, row));
+  }
+  const given = reader.lastPosition();
+  if (given > last) faults.push(missing(last + 1, given));
+  return { ok: faults.length === 0, actors, entries, faults };
+}
+
+function* pages<Row>(read: (after: number) => readonly Row[], cursor: (row: Row) => number): Generator<Row> {
+  for (let after = 0; ; ) {
+    const page = read(after);
+    yield* page;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    after = cursor(last);
+  }
+}
+
+/** All entries of one actor, page by page. */
+export function* entriesOf(reader: StoreReader, actor: string, after = 0): Generator<PlacedJournalRow> {
+  for (let cursor = after; ; ) {
+    const page = reader.journal(actor, { after: cursor, limit: PAGE });
+    yield* page;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    cursor = last.seq;
+  }
+}
+
+/** The same rows; an entry that the root did not commit after the one before it becomes a fault. */
+function* inOrder(rows: Iterable<PlacedJournalRow>, faults: Fault[]): Generator<PlacedJournalRow> {
+  let position = 0;
+  for (const row of rows) {
+    if (row.position <= position)
+      faults.push({
+        code: "journal_damaged",
+        actor: row.actor,
+        seq: row.seq,
+        message: `entry ${row.seq} stands before the entry that it follows`,
+      });
+    position = row.position;
+    yield row;
+  }
+}
+
+function* checkActor(
+  reader: StoreReader,
+  registrations: ReadonlyMap<string, Registration>,
+  row: ActorRow,
+  enclose: Enclosure,
+): Generator<Fault> {
+  const fault = (code: string, message: string, seq: number | null = null): Fault => ({ code, actor: row.address, seq, message });
+  const registration = registrations.get(row.machine);
+  if (!registration) return yield fault("machine_unknown", `no machine ${row.machine} is registered`);
+  const moved: Fault[] = [];
+  const folded = fold(registration, row.address, inOrder(entriesOf(reader, row.address), moved), enclose);
+  yield* moved;
+  if (folded.faults.length > 0) return yield* folded.faults;
+  if (folded.seq !== row.seq)
+    return yield fault("row_missing", `the snapshot is at ${row.seq}, the journal ends at ${folded.seq}`, Math.max(folded.seq, row.seq));
+  if (folded.hash !== row.hash) yield fault("snapshot_damaged", "the actor's hash is not its last entry's", row.seq);
+  if (!folded.snapshot) return;
+  yield* checkSnapshot(
+    row,
+    registration,
+    dehydrate(registration, folded.snapshot),
+    isFinal(folded.snapshot),
+    stateName(folded.snapshot.value),
+  );
+  yield* checkEffects(reader, row, folded.effects);
+  const creation = reader.journal(row.address, { limit: 1 })[0];
+  for (const key of creation ? (JSON.parse(creation.event).keys as string[]) : [])
+    if (reader.identity(key) !== row.address) yield fault("row_missing", `the identity ${key} is not recorded as its own`, 1);
+}
+
+function* checkSnapshot(row: ActorRow, registration: Registration, expected: string, final: boolean, state: string): Generator<Fault> {
+  const fault = (message: string): Fault => ({ code: "snapshot_damaged", actor: row.address, seq: row.seq, message });
+  let stored: unknown;
+  try {
+    stored = JSON.parse(row.snapshot);
+  } catch {
+    return yield fault("the stored snapshot is not JSON");
+  }
+  if (canonical(stored) !== canonical(JSON.parse(expected))) yield fault("the stored snapshot is not what the journal gives");
+  if ((row.status === "final") !== final || row.state !== state || row.version !== registration.version)
+    yield fault(`the row says ${row.status} in ${row.state}, the journal gives ${state}`);
+}
+
+function* checkEffects(
+  reader: StoreReader,
+  row: ActorRow,
+  expected: readonly { key: string; name: string; params: string; scope: string }[],
+): Generator<Fault> {
+  const stored = new Map(reader.effects({ actor: row.address }, { limit: EFFECTS_LIMIT }).map((effect) => [effect.key, effect]));
+  for (const effect of expected) {
+    const found = stored.get(effect.key);
+    stored.delete(effect.key);
+    if (!found)
+      yield { code: "row_missing", actor: row.address, seq: row.seq, message: `the effect ${effect.key} is requested and has no row` };
+    else if (found.name !== effect.name || found.params !== effect.params || found.scope !== effect.scope)
+      yield { code: "journal_damaged", actor: row.address, seq: row.seq, message: `the effect ${effect.key} is not as it was requested` };
+  }
+  for (const key of stored.keys())
+    yield { code: "row_unexpected", actor: row.address, seq: row.seq, message: `the effect ${key} is not requested` };
+}
+
+/** A gap in the order of the root. Whose rows they were, the actors' own journals say. */
+function missing(from: number, to: number): Fault {
+  return { code: "row_missing", actor: null, seq: null, message: `the journal positions ${from} to ${to} are missing` };
+}
+
+/** What an entry says of other rows. */
+function* checkEntry(reader: StoreReader, row: PlacedJournalRow): Generator<Fault> {
+  const fault = (code: string, message: string): Fault => ({ code, actor: row.actor, seq: row.seq, message });
+  if (!reader.actor(row.actor)) {
+    const isFirst = reader.journal(row.actor, { limit: 1 })[0]?.seq === row.seq;
+    if (isFirst) yield fault("row_missing", `the actor ${row.actor} has a journal and no row`);
+    return;
+  }
+  const cause = JSON.parse(row.cause) as { kind: string; key?: string };
+  if (cause.key !== undefined) {
+    const answer = reader.answer(row.actor, cause.key);
+    if (!answer) yield fault("row_missing", `the answer under the key ${cause.key} is missing`);
+    else if (canonical(JSON.parse(answer.answer)) !== canonical({ kind: "accepted", seq: row.seq }))
+      yield fault("journal_damaged", `the answer under the key ${cause.key} is not the one that its entry gives`);
+  }
+  for (const action of JSON.parse(row.actions) as Request[])
+    if (action.type === "create" && !reader.actor(`${action.machine}/${action.id}`))
+      yield fault("row_missing", `the actor ${action.machine}/${action.id} that it created is missing`);
+}
