@@ -1,0 +1,111 @@
+/**
+ * One SQLite connection: its statement cache, its transactions, and the translation of its errors.
+ *
+ * Guarantees: a transaction is committed whole or rolled back; no raw SQLite error leaves; an error that the body of a
+ * transaction throws itself passes through unchanged.
+ * Knows nothing of tables.
+ *
+ * Next: `sqlite-reader.ts`.
+ */
+
+import Database from "better-sqlite3";
+import { engineError, HoldfastError } from "../actor/error.ts";
+import { breach } from "./check.ts";
+
+export class Connection {
+  readonly #db: Database.Database;
+  readonly #statements = new Map<string, Database.Statement<unknown[]>>();
+  #writing = false;
+  /** The first storage error of the present transaction. */
+  #failure: HoldfastError | undefined;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+  }
+
+  get writing(): boolean {
+    return this.#writing;
+  }
+
+  get<Row>(sql: string, ...values: unknown[]): Row | undefined {
+    return this.#attempt(() => this.#statement(sql).get(...values) as Row | undefined);
+  }
+
+  all<Row>(sql: string, ...values: unknown[]): Row[] {
+    return this.#attempt(() => this.#statement(sql).all(...values) as Row[]);
+  }
+
+  run(sql: string, ...values: unknown[]): Database.RunResult {
+    return this.#attempt(() => this.#statement(sql).run(...values));
+  }
+
+  /** Runs `body` in one immediate transaction: the write lock is taken first, so nothing that `body` reads can change under it. */
+  transaction<T>(body: () => T): T {
+    if (this.#writing) throw breach("a write inside a write");
+    this.run("BEGIN IMMEDIATE");
+    this.#writing = true;
+    try {
+      const result = body();
+      // Fails where the body has swallowed a storage error: see `#attempt`.
+      this.run("COMMIT");
+      return result;
+    } catch (error) {
+      this.#rollback();
+      throw error;
+    } finally {
+      this.#writing = false;
+      this.#failure = undefined;
+    }
+  }
+
+  close(): void {
+    if (this.#writing) throw breach("close inside a write");
+    if (this.#db.open) this.#db.close();
+  }
+
+  #rollback(): void {
+    // SQLite rolls back by itself after some errors (disk full, I/O); then there is nothing left to undo.
+    if (!this.#db.inTransaction) return;
+    try {
+      this.#db.exec("ROLLBACK");
+    } catch {
+      // The error that led here says more. A transaction that could not be undone fails the next BEGIN.
+    }
+  }
+
+  #attempt<T>(work: () => T): T {
+    if (!this.#db.open) throw engineError("closed", "The store is closed.");
+    // What came before a storage error is not whole. SQLite may even have rolled back by itself, and then one more statement of
+    // the same body would be durable alone.
+    if (this.#failure) throw this.#failure;
+    try {
+      return work();
+    } catch (error) {
+      const translated = storageError(error);
+      if (this.#writing && translated instanceof HoldfastError) this.#failure = translated;
+      throw translated;
+    }
+  }
+
+  #statement(sql: string): Database.Statement<unknown[]> {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const statement = this.#db.prepare<unknown[]>(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+/** What a SQLite error means to the caller. Any other error is returned as it is. */
+export function storageError(error: unknown): unknown {
+  if (!(error instanceof Database.SqliteError)) return error;
+  const options = { cause: error, details: { sqlite: error.code } };
+  if (error.code.startsWith("SQLITE_CONSTRAINT")) return breach(error.message, error);
+  if (error.code === "SQLITE_NOTADB") return engineError("root_invalid", "The database file is not an SQLite database.", options);
+  if (error.code.startsWith("SQLITE_CORRUPT"))
+    return engineError("journal_damaged", `The database file is damaged: ${error.message}.`, options);
+  // Our statements are constant, so one that does not compile has met tables that are not ours.
+  if (error.code === "SQLITE_ERROR" && error.message.startsWith("no such"))
+    return engineError("journal_damaged", `The database lacks a part of its schema: ${error.message}.`, options);
+  return engineError("storage_failed", `SQLite refused (${error.code}): ${error.message}.`, options);
+}

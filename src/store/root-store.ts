@@ -1,0 +1,55 @@
+/**
+ * A state root opened for its owner or for a reader: root, ownership and database, put together in the only safe order.
+ *
+ * Guarantees: what was taken is given back, in reverse, when a later step fails and on release. The epoch is begun by whoever uses the
+ * store, under the lock, once it has seen that it may go on: until then nothing is written.
+ */
+
+import type { Clock } from "../actor/clock.ts";
+import type { Store } from "../actor/store.ts";
+import type { ClosableReader, WritableOptions } from "./option.ts";
+import { acquireOwnership } from "./owner.ts";
+import { openRoot, type Root } from "./root.ts";
+import { openSqliteReader, openSqliteStore } from "./sqlite.ts";
+
+export interface OwnedStoreOptions extends Pick<WritableOptions, "busyTimeoutMs" | "synchronous"> {
+  readonly path: string;
+  /** Make the root where there is none. */
+  readonly create: boolean;
+  /** What a refused contender is told about this owner; default: the name of the running script. */
+  readonly program?: string;
+  readonly clock?: Pick<Clock, "now">;
+}
+
+export interface OwnedStore {
+  readonly store: Store;
+  readonly root: Root;
+  /** Closes the store, then gives the root up. Harmless when called again. */
+  release(): void;
+}
+
+/** Opens a root as its owner. Errors: those of `openRoot`, `root_owned`, those of `openSqliteStore`. */
+export function openOwnedStore(options: OwnedStoreOptions): OwnedStore {
+  const root = openRoot(options);
+  const ownership = acquireOwnership(root, options);
+  let store: Store | undefined;
+  const release = () => {
+    // A store that will not close (inside a write) keeps its lock: nobody else may write before it has ended.
+    store?.close();
+    ownership.release();
+  };
+  try {
+    store = openSqliteStore({ ...options, file: root.databaseFile, rootId: root.rootId });
+    return { store, root, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** Opens a root for reading, without a lock: beside its owner, or with none. Errors: those of `openRoot` and `openSqliteReader`. */
+export function openRootReader(path: string, options: { readonly busyTimeoutMs?: number } = {}): ClosableReader & { readonly root: Root } {
+  const root = openRoot({ path, create: false });
+  const reader = openSqliteReader({ ...options, file: root.databaseFile, rootId: root.rootId });
+  return Object.assign(reader, { root });
+}

@@ -1,0 +1,68 @@
+/**
+ * The store on SQLite: one file in WAL mode, one writer, any number of readers in other processes.
+ *
+ * Guarantees: the five duties of `actor/store.ts`. The epoch is compared inside the transaction, under the write lock, before the
+ * body runs (ACT-2). Takes no owner lock itself: that is `owner.ts`, put together in `root-store.ts`.
+ *
+ * Next: `database.ts`.
+ */
+
+import { engineError } from "../actor/error.ts";
+import type { Store, StoreWriter } from "../actor/store.ts";
+import { breach, refusePromise } from "./check.ts";
+import { Connection } from "./connection.ts";
+import { openReadable, openWritable } from "./database.ts";
+import type { ClosableReader, DatabaseOptions, WritableOptions } from "./option.ts";
+import { SqliteReader } from "./sqlite-reader.ts";
+import { SqliteWriter } from "./sqlite-writer.ts";
+
+export class SqliteStore extends SqliteReader implements Store {
+  beginEpoch(): number {
+    return this.connection.transaction(() => {
+      const row = this.connection.get<{ epoch: number }>("UPDATE root SET epoch = epoch + 1 RETURNING epoch");
+      if (!row) throw breach("the root row is missing");
+      return row.epoch;
+    });
+  }
+
+  write<T>(epoch: number, body: (writer: StoreWriter) => T): T {
+    return this.connection.transaction(() => {
+      const current = this.epoch();
+      if (current !== epoch)
+        throw engineError("not_owner", `Epoch ${epoch} is over; ${current} is current. Nothing was written.`, {
+          details: { epoch, current },
+        });
+      const writer = new SqliteWriter(this.connection);
+      try {
+        const result = body(writer);
+        refusePromise(result);
+        return result;
+      } finally {
+        writer.end();
+      }
+    });
+  }
+
+  close(): void {
+    this.connection.close();
+  }
+}
+
+class ReadOnlySqlite extends SqliteReader implements ClosableReader {
+  close(): void {
+    this.connection.close();
+  }
+}
+
+/**
+ * Opens or creates the database of a state root for its owner. Errors: `schema_newer` (file untouched), `root_invalid`,
+ * `journal_damaged`, `root_not_found` (no such directory), `storage_failed`.
+ */
+export function openSqliteStore(options: WritableOptions): SqliteStore {
+  return new SqliteStore(new Connection(openWritable(options)));
+}
+
+/** Opens an existing database for reading only: beside a living owner, or after one that was killed. Errors as above. */
+export function openSqliteReader(options: DatabaseOptions): ClosableReader {
+  return new ReadOnlySqlite(new Connection(openReadable(options)));
+}

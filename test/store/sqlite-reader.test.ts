@@ -1,0 +1,114 @@
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Connection } from "../../src/store/connection.ts";
+import { openWritable } from "../../src/store/database.ts";
+import { openRootReader } from "../../src/store/root-store.ts";
+import { openSqliteReader, openSqliteStore } from "../../src/store/sqlite.ts";
+import { SqliteReader } from "../../src/store/sqlite-reader.ts";
+import { ALL } from "../../src/testing/store-row.ts";
+import { filled, tamper } from "./sample.ts";
+import { temporary, thrownBy, Worker } from "./worker.ts";
+
+test("damaged pages are reported as damage, never as a raw error", () => {
+  const file = filled(200);
+  const size = statSync(file).size;
+  const handle = openSync(file, "r+");
+  for (let page = 20; page * 4096 < size; page++) writeSync(handle, Buffer.alloc(4096, 0xa5), 0, 4096, page * 4096);
+  closeSync(handle);
+  const reader = openSqliteReader({ file });
+  expect(thrownBy(() => reader.entries(ALL))).toMatchObject({ code: "journal_damaged" });
+  reader.close();
+});
+
+test("a quarantine record that cannot be read keeps its actor aside and stops no list (ACT-10)", () => {
+  const file = filled();
+  tamper(file, "UPDATE actors SET quarantine = '{'");
+  const reader = openSqliteReader({ file });
+  expect(reader.actors({ quarantined: true }, ALL)).toMatchObject([{ address: "m/a", quarantine: { code: "journal_damaged" } }]);
+  reader.close();
+});
+
+test("a reader needs a database that exists, and makes none", () => {
+  const file = join(temporary(), "none.db");
+  expect(thrownBy(() => openSqliteReader({ file }))).toMatchObject({ code: "root_not_found" });
+  expect(existsSync(file)).toBe(false);
+  expect(thrownBy(() => openSqliteStore({ file: join(file, "below.db") })).code).toMatch(/root_not_found|storage_failed/);
+});
+
+test("readers see every commit of a killed owner that is still in the WAL, and change nothing", async () => {
+  const path = join(temporary(), "root");
+  const worker = await Worker.start();
+  await worker.ask(`own ${path}`);
+  expect(await worker.ask("append 50")).toEqual({ value: 50 });
+  await worker.kill();
+  const files = ["holdfast.db", "holdfast.db-wal"].map((name) => join(path, name));
+  const before = files.map((file) => readFileSync(file));
+  expect(before[1]?.length).toBeGreaterThan(0);
+  for (let time = 0; time < 2; time++) {
+    const reader = openRootReader(path);
+    expect(reader.lastPosition()).toBe(50);
+    expect(reader.journal("m/a", ALL)).toHaveLength(50);
+    expect(reader.epoch()).toBe(1);
+    reader.close();
+  }
+  expect(files.map((file) => readFileSync(file))).toEqual(before);
+});
+
+test("readers beside a writing owner see whole commits, and newer ones as they come", async () => {
+  const path = join(temporary(), "root");
+  const worker = await Worker.start();
+  await worker.ask(`own ${path}`);
+  await worker.ask("append 1");
+  const reader = openRootReader(path);
+  expect(reader.lastPosition()).toBe(1);
+  worker.tell("append 300");
+  const answered = worker.answer();
+  let done = false;
+  void answered.then(() => (done = true));
+  while (!done) {
+    const seen = reader.entries(ALL).map((row) => row.position);
+    expect(seen).toEqual(Array.from({ length: seen.length }, (_, index) => index + 1));
+    await new Promise(setImmediate);
+  }
+  expect(await answered).toEqual({ value: 301 });
+  expect(reader.entries(ALL)).toHaveLength(301);
+  reader.close();
+});
+
+test("lists that can grow are walked through an index, in order", () => {
+  const plans: string[] = [];
+  class Explained extends Connection {
+    override all<Row>(sql: string, ...values: unknown[]): Row[] {
+      const steps = super.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+      plans.push(steps.map((step) => step.detail).join("; "));
+      return [];
+    }
+  }
+  const connection = new Explained(openWritable({ file: filled() }));
+  const reader = new SqliteReader(connection);
+  const page = { after: 5, limit: 10 };
+  reader.actors({ status: "active", epochBelow: 7 }, page);
+  reader.actors({ status: "active", epochBelow: 7, machine: "m" }, page);
+  reader.actors({ machine: "m" }, page);
+  reader.actors({ quarantined: true }, page);
+  reader.effects({ actor: "m/a" }, page);
+  reader.effects({ state: "open" }, page);
+  reader.journal("m/a", page);
+  reader.entries(page);
+  reader.deadLetters({ receiver: "m/a" }, page);
+  reader.identities("m/a");
+  connection.close();
+  expect(plans).toEqual([
+    "SEARCH actors USING INDEX actors_unfinished (ordinal>?)",
+    "SEARCH actors USING INDEX actors_unfinished_of_machine (machine=? AND ordinal>?)",
+    "SEARCH actors USING INDEX actors_of_machine (machine=? AND ordinal>?)",
+    "SEARCH actors USING INDEX actors_quarantined (ordinal>?)",
+    "SEARCH effects USING INDEX effects_of_actor (actor=? AND ordinal>?)",
+    "SEARCH effects USING INDEX effects_in_state (state=? AND ordinal>?)",
+    "SEARCH journal USING INDEX sqlite_autoindex_journal_1 (actor=? AND seq>?)",
+    "SEARCH journal USING INTEGER PRIMARY KEY (rowid>?)",
+    "SEARCH dead_letters USING INDEX dead_letters_of_receiver (receiver=? AND position>?)",
+    "SEARCH identities USING COVERING INDEX identities_of_actor (actor=?)",
+  ]);
+});
