@@ -1,0 +1,10 @@
+/** `holdfast/testing`: what tests of durable machines and of backends need. */
+
+export type { FaultPoint, Probe } from "../actor/commit.ts";
+export type { Enclosure } from "../actor/transition.ts";
+export { memoryStore } from "../store/memory.ts";
+export { type ChildEnd, killAt, runChild } from "./child.ts";
+export { exerciseStore, type OpenStore, type TestFramework } from "./exercise-store.ts";
+export { type FaultFilter, type FaultPoints, type FaultSubject, faultPoints } from "./fault-points.ts";
+export { purityTrap } from "./purity-trap.ts";
+export { type SimulatedClock, simulatedClock } from "./simulated-clock.ts";

@@ -1,0 +1,212 @@
+import { describe, expect, it } from "vitest";
+import { engineError } from "../../src/actor/error.ts";
+import type { Store, StoreWriter } from "../../src/actor/store.ts";
+import { faultPoints, purityTrap } from "../../src/testing/index.ts";
+import { counter, gate, handlers, make, open, place, rejection, STORES } from "./counter.ts";
+
+describe.each(STORES)("a handler (%s)", (kind) => {
+  it("does not start before the commit that requested it (ACT-1)", async () => {
+    const points = faultPoints();
+    const { store } = place(kind);
+    const order: string[] = [];
+    const work = async () => {
+      order.push(`handler, with the journal at ${store.lastPosition()}`);
+      return { by: 1 };
+    };
+    const engine = await open(store, { probe: points.probe, effects: { work } });
+    const actor = await make(engine);
+    points.callAt("commit.inside", () => order.push("inside"));
+    points.callAt("commit.after", () => order.push("after"));
+    await actor.send({ type: "work.start", by: 1 });
+    await actor.waitFor((snapshot) => snapshot.matches("idle"));
+    expect(order).toEqual(["inside", "after", "handler, with the journal at 2"]);
+  });
+
+  it.each(["commit.before", "commit.inside"] as const)("does not start where that commit fails (%s, ACT-1)", async (point) => {
+    const points = faultPoints();
+    let ran = 0;
+    const work = async () => {
+      ran++;
+      return { by: 1 };
+    };
+    const engine = await open(place(kind).store, { probe: points.probe, effects: { work } });
+    const actor = await make(engine);
+    points.throwAt(point, new Error("disk"));
+    expect(await rejection(actor.send({ type: "work.start", by: 1 }))).toMatchObject({ code: "storage_failed" });
+    await actor.send({ type: "count.add", by: 1 });
+    expect([ran, points.count("effect.before"), engine.effects()]).toEqual([0, 0, []]);
+  });
+});
+
+describe.each(STORES)("a writer whose epoch is over (%s)", (kind) => {
+  it("is refused with not_owner, and nothing is written (ACT-2)", async () => {
+    const { store } = place(kind);
+    const stale = await open(store);
+    const actor = await make(stale);
+    const epoch = store.beginEpoch();
+    expect(await actor.send({ type: "count.add", by: 1 })).toMatchObject({ kind: "refused", code: "not_owner" });
+    expect(await rejection(make(stale, "b"))).toMatchObject({ code: "not_owner" });
+    expect(await rejection(stale.putBlob(new Uint8Array([1])))).toMatchObject({ code: "not_owner" });
+    expect([store.epoch(), store.lastPosition(), stale.list().length]).toEqual([epoch, 1, 1]);
+  });
+
+  it("loses its handlers: their work is the next owner's (ACT-2)", async () => {
+    const aborted = gate<unknown>();
+    const { store } = place(kind);
+    const work = ({ signal }: { signal: AbortSignal }) =>
+      new Promise<never>(() => {
+        signal.addEventListener("abort", () => aborted.open(signal.reason));
+      });
+    const stale = await open(store, { effects: { work } });
+    const actor = await make(stale);
+    await actor.send({ type: "work.start", by: 1 });
+    store.beginEpoch();
+    await actor.send({ type: "count.add", by: 1 });
+    expect(await aborted.passed).toMatchObject({ code: "closed" });
+    expect(stale.effects().map((row) => row.state)).toEqual(["open"]);
+  });
+
+  it("cannot report what its handlers gave (ACT-2)", async () => {
+    const { store } = place(kind);
+    const release = gate();
+    const stale = await open(store, { effects: { work: () => release.passed.then(() => ({ by: 9 })) } });
+    await (await make(stale)).send({ type: "work.start", by: 1 });
+    const next = await open(store, { effects: { work: () => new Promise(() => {}) } });
+    release.open();
+    const actor = next.get(counter, "a");
+    await actor?.send({ type: "count.add", by: 1 });
+    expect(actor?.getSnapshot()).toMatchObject({ value: "working", context: { count: 1 } });
+  });
+});
+
+describe.each(STORES)("a storage error (%s)", (kind) => {
+  it.each(["commit.before", "commit.inside"] as const)("at %s rejects its whole group and leaves nothing of it (ACT-7)", async (point) => {
+    const points = faultPoints();
+    const engine = await open(place(kind).store, { probe: points.probe });
+    const [a, b] = [await make(engine, "a"), await make(engine, "b")];
+    const cause = new Error("disk full");
+    points.throwAt(point, cause);
+    const group = [
+      a.send({ type: "count.add", by: 1 }, { key: "k" }),
+      b.send({ type: "count.tell", to: "counter/a", by: 1 }),
+      make(engine, "c"),
+    ];
+    for (const result of await Promise.allSettled(group))
+      expect(result).toMatchObject({ status: "rejected", reason: { code: "storage_failed", retryable: true, cause } });
+    expect([a, b].map((actor) => [actor.row().seq, actor.getSnapshot().context.count])).toEqual([
+      [1, 0],
+      [1, 0],
+    ]);
+    expect([engine.get(counter, "c"), engine.store.answer("counter/a", "k"), engine.store.lastPosition()]).toEqual([
+      undefined,
+      undefined,
+      2,
+    ]);
+  });
+
+  it("leaves an engine that goes on as if it had not been (ACT-7)", async () => {
+    const points = faultPoints();
+    const engine = await open(place(kind).store, { probe: points.probe });
+    const actor = await make(engine);
+    await actor.send({ type: "count.add", by: 1 });
+    points.throwAt("commit.inside", new Error("disk full"));
+    await rejection(actor.send({ type: "count.add", by: 10 }, { key: "k" }));
+    expect(await actor.send({ type: "count.add", by: 10 }, { key: "k" })).toMatchObject({
+      kind: "accepted",
+      seq: 3,
+      snapshot: { context: { count: 11 } },
+    });
+    expect(engine.verify()).toMatchObject({ ok: true });
+  });
+
+  it("while a delivery is taken rejects the group and sets nobody aside", async () => {
+    const unreadable = new Set<string>();
+    const engine = await open(failingReads(place(kind).store, unreadable), { cacheLimit: 0 });
+    // The first tells the second, and the second tells the actor that its count names.
+    const [first, second, last] = [await make(engine, "1", 3), await make(engine, "2", 3), await make(engine, "3", 9)];
+    unreadable.add(last.address);
+    const group = [second.send({ type: "count.add", by: 0 }), first.send({ type: "count.bounce", to: second.address })];
+    for (const result of await Promise.allSettled(group)) expect(result).toMatchObject({ reason: { code: "storage_failed" } });
+    unreadable.clear();
+    expect([first, second, last].map((actor) => [actor.row().seq, actor.row().quarantine])).toEqual(Array(3).fill([1, null]));
+    expect(await first.send({ type: "count.bounce", to: second.address })).toMatchObject({ kind: "accepted" });
+  });
+
+  it("while a result is taken loses that result and sets nobody aside", async () => {
+    const unreadable = new Set<string>();
+    const engine = await open(failingReads(place(kind).store, unreadable), { cacheLimit: 0 });
+    // Its result is told to the actor that its count names.
+    const [actor] = [await make(engine, "1", 2), await make(engine, "2")];
+    unreadable.add("counter/2");
+    await actor.send({ type: "silent.start" });
+    for await (const watched of actor.watchAll()) if (watched.kind === "lost") break;
+    unreadable.clear();
+    expect([actor.row().quarantine, engine.effects().map((row) => row.state)]).toEqual([null, ["open"]]);
+    await engine.recover();
+    await actor.waitFor(({ context }) => context.log.includes("silent.done"));
+  });
+});
+
+/** A store whose writers cannot read some actors. */
+function failingReads(store: Store, unreadable: ReadonlySet<string>): Store {
+  const reading = (writer: StoreWriter): StoreWriter =>
+    wrapped(writer, {
+      actor: (address) => {
+        if (unreadable.has(address)) throw engineError("storage_failed", "I/O");
+        return writer.actor(address);
+      },
+    });
+  return wrapped(store, { write: (epoch, body) => store.write(epoch, (writer) => body(reading(writer))) });
+}
+
+function wrapped<T extends object>(inner: T, over: Partial<T>): T {
+  return new Proxy(inner, {
+    get(target, key) {
+      const value = Reflect.get(key in over ? over : target, key);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+describe.each(STORES)("a fold (%s)", (kind) => {
+  it("gives the stored facts, requests and snapshot (ACT-4)", async () => {
+    const engine = await open(place(kind).store);
+    const [a, b] = [await make(engine, "a"), await make(engine, "b", 3)];
+    await a.send({ type: "count.tell", to: b.address, by: 2 });
+    await a.send({ type: "work.start", by: 4 });
+    await a.waitFor((snapshot) => snapshot.matches("idle"));
+    await b.send({ type: "once.start", by: 5 });
+    await b.waitFor((snapshot) => snapshot.matches("idle"));
+    await b.send({ type: "count.end" });
+    expect(engine.verify()).toEqual({ ok: true, actors: 2, entries: 9, faults: [] });
+  });
+
+  it("of a machine that reads the time does not; the purity trap finds it before (ACT-4)", async () => {
+    const { store } = place(kind);
+    const trapped = await open(store, { enclose: purityTrap });
+    const actor = await make(trapped);
+    expect(await rejection(actor.send({ type: "clock.read" }))).toMatchObject({
+      code: "machine_threw",
+      cause: { message: expect.stringContaining("Date.now") },
+    });
+    expect(actor.row().seq).toBe(1);
+    expect(await actor.send({ type: "count.add", by: 1 })).toMatchObject({ kind: "accepted" });
+  });
+});
+
+describe("the cache", () => {
+  it("never decides: an actor that was written behind the engine's back is read again", async () => {
+    const { store } = place();
+    const engine = await open(store, { cacheLimit: 1 });
+    const [a, b] = [await make(engine, "a"), await make(engine, "b")];
+    for (const by of [1, 2, 3]) for (const actor of [a, b]) await actor.send({ type: "count.add", by });
+    expect([a, b].map((actor) => actor.getSnapshot().context.count)).toEqual([6, 6]);
+    expect(engine.verify().ok).toBe(true);
+  });
+});
+
+it("the tests' handlers name each effect of the machine", () => {
+  expect(Object.keys(handlers).sort()).toEqual(
+    Object.keys((counter as unknown as { schemas: { effects: object } }).schemas.effects).sort(),
+  );
+});

@@ -1,0 +1,242 @@
+import { describe, expect, it } from "vitest";
+import { type AnyStateMachine, assign, emit, enqueueActions, setup } from "xstate";
+import { z } from "zod";
+import { effect, engineActions } from "../../machines/action.ts";
+import { register } from "../../src/actor/registration.ts";
+import { settleEffects } from "../../src/actor/request.ts";
+import type { EffectRow } from "../../src/actor/store.ts";
+import { type EngineEvent, start, take } from "../../src/actor/transition.ts";
+import { counter } from "./counter.ts";
+
+const stamp = { at: 1, seq: 1, id: "thing/a:1" };
+const plain = <T>(transition: () => T): T => transition();
+const nothing = z.strictObject({});
+
+const thrown = (act: () => unknown): { code?: string; message: string; details?: { path?: string } } => {
+  try {
+    act();
+  } catch (error) {
+    return error as { message: string };
+  }
+  throw new Error("expected it to throw");
+};
+
+describe("a transition of a counter", () => {
+  const registration = register(counter);
+  const initial = start(registration, { start: 1 }, stamp, plain).snapshot;
+  const taken = (event: EngineEvent) => take(registration, initial, event, stamp, plain);
+
+  it("states its facts and its requests in order, and executes nothing", () => {
+    const outcome = taken({ type: "count.tell", to: "counter/b", by: 2 });
+    expect(outcome.requests).toEqual([{ type: "deliver", to: "counter/b", event: { type: "count.added", by: 2 } }]);
+    expect(taken({ type: "count.add", by: 2 }).facts).toEqual([{ type: "count.changed", count: 3 }]);
+  });
+
+  it("says whether it took notice", () => {
+    expect(taken({ type: "never.taken" }).taken).toBe(false);
+    expect(taken({ type: "count.add", by: 0 }).taken).toBe(true);
+  });
+
+  it.each([
+    ["a guard", "guard.throw", "machine_threw"],
+    ["an assign", "assign.throw", "machine_threw"],
+    ["the params of an action", "params.throw", "machine_threw"],
+  ])("turns what %s throws into a coded error", (_, type, code) => {
+    expect(thrown(() => taken({ type }))).toMatchObject({ code });
+  });
+
+  it("refuses a context that does not fit, with the path", () => {
+    expect(thrown(() => taken({ type: "context.spoil" }))).toMatchObject({
+      code: "context_invalid",
+      details: { machine: "counter", path: "count" },
+    });
+  });
+
+  it("refuses a fact that does not fit, with the path", () => {
+    expect(thrown(() => taken({ type: "fact.spoil" }))).toMatchObject({
+      code: "fact_invalid",
+      details: { machine: "counter", path: "count" },
+    });
+  });
+
+  it("cannot change the snapshot that it starts from", () => {
+    expect(thrown(() => taken({ type: "context.mutate" }))).toMatchObject({ code: "machine_threw" });
+    expect(initial.context).toEqual({ count: 1, log: [] });
+  });
+});
+
+/** A machine with one odd thing in it. */
+function odd(state: object, options: { context?: object; actions?: object; guards?: object; facts?: object; effects?: object } = {}) {
+  const job = { params: z.looseObject({}), done: "job.done", delivery: "at_least_once" };
+  const machine = setup({
+    schemas: {
+      input: nothing,
+      context: z.looseObject({}),
+      events: { go: nothing, more: nothing, "job.done": z.looseObject({}) },
+      facts: options.facts ?? {},
+      effects: options.effects ?? { job },
+    },
+    actions: { ...engineActions, job: effect(), ...options.actions },
+    guards: options.guards ?? {},
+  } as never).createMachine({ id: "thing", version: "1", context: options.context ?? {}, ...state } as never) as unknown as AnyStateMachine;
+  return register(machine);
+}
+
+describe("a transition is refused where a machine", () => {
+  const go = (registration: ReturnType<typeof odd>) => {
+    const { snapshot } = start(registration, {}, stamp, plain);
+    return take(registration, snapshot, { type: "go" }, stamp, plain);
+  };
+  const on = (actions: unknown) => ({ on: { go: { actions } } });
+
+  it.each<[string, object, object, string]>([
+    ["keeps a Date in its context", on(assign({ at: () => new Date(0) } as never)), {}, "context_invalid"],
+    ["keeps NaN in its context", on(assign({ n: Number.NaN } as never)), {}, "context_invalid"],
+    ["keeps a Map in its context", on(assign({ n: () => new Map() } as never)), {}, "context_invalid"],
+    ["emits a fact without a schema", on(emit({ type: "odd.stated" })), {}, "fact_invalid"],
+    ["emits a fact named like a method of all objects", on(emit({ type: "constructor" })), {}, "fact_invalid"],
+    [
+      "emits a fact that is not plain JSON",
+      on(emit({ type: "odd", x: undefined } as never)),
+      { facts: { odd: z.looseObject({}) } },
+      "fact_invalid",
+    ],
+    ["delivers without an address", on({ type: "deliver", params: { event: { type: "x" } } }), {}, "action_invalid"],
+    ["delivers what has no type", on({ type: "deliver", params: { to: "a/b", event: {} } }), {}, "action_invalid"],
+    ["creates without an id", on({ type: "createActor", params: { machine: "a" } }), {}, "action_invalid"],
+    ["creates with keys that are no list", on({ type: "createActor", params: { machine: "a", id: "b", keys: "k" } }), {}, "action_invalid"],
+    ["cancels an effect that it does not declare", on({ type: "cancelEffect", params: { effect: "nap" } }), {}, "action_invalid"],
+    ["aborts an effect that cannot say that it was", on({ type: "abortEffect", params: { effect: "job" } }), {}, "action_invalid"],
+    ["gives an effect params that are not plain JSON", on({ type: "job", params: { at: new Date(0) } }), {}, "action_invalid"],
+    [
+      "gives an effect params that do not fit",
+      on({ type: "job", params: { n: "one" } }),
+      { effects: { job: { params: z.object({ n: z.number() }), done: "job.done", delivery: "at_least_once" } } },
+      "action_invalid",
+    ],
+    ["enqueues a function of its own", on(enqueueActions(({ enqueue }) => enqueue(() => {}))), {}, "action_invalid"],
+    [
+      "ends with an output that is not plain JSON",
+      { initial: "one", states: { one: { on: { go: "two" } }, two: { type: "final" } }, output: () => new Map() },
+      {},
+      "context_invalid",
+    ],
+    [
+      "has a schema that throws",
+      on({ type: "job" }),
+      {
+        effects: {
+          job: {
+            params: z.unknown().refine(() => {
+              throw new Error("schema");
+            }),
+            done: "job.done",
+            delivery: "at_least_once",
+          },
+        },
+      },
+      "action_invalid",
+    ],
+  ])("%s", (_, state, options, code) => {
+    expect(thrown(() => go(odd(state, options)))).toMatchObject({ code, message: expect.stringContaining("thing") });
+  });
+
+  it("refers to itself in its context", () => {
+    const self: Record<string, unknown> = {};
+    self.self = self;
+    expect(thrown(() => go(odd(on(assign({ self: () => self } as never)))))).toMatchObject({ code: "context_invalid" });
+  });
+});
+
+describe("an effect belongs to", () => {
+  const settled = (registration: ReturnType<typeof odd>, events: string[]): EffectRow[] => {
+    let outcome = start(registration, {}, stamp, plain);
+    let effects: readonly EffectRow[] = [];
+    const fold = (seq: number) => {
+      effects = settleEffects({
+        registration,
+        actor: "thing/a",
+        seq,
+        atMs: 1,
+        epoch: 1,
+        settled: undefined,
+        outcome,
+        before: effects,
+      }).effects;
+    };
+    fold(1);
+    for (const [index, type] of events.entries()) {
+      outcome = take(registration, outcome.snapshot, { type }, stamp, plain);
+      fold(index + 2);
+    }
+    return [...effects];
+  };
+  const rows = (registration: ReturnType<typeof odd>, ...events: string[]) =>
+    settled(registration, events).map(({ key, scope }) => [key, scope]);
+
+  it("the state whose entry requests it, from the first state on", () => {
+    const machine = odd({ initial: "one", states: { one: { entry: "job", on: { go: "two" } }, two: {} } });
+    expect(rows(machine)).toEqual([["thing/a:1:0", "thing.one"]]);
+    expect(rows(machine, "go")).toEqual([]);
+  });
+
+  it("its actor where a transition requests it", () => {
+    const machine = odd({
+      initial: "one",
+      states: { one: { on: { go: { target: "two", actions: "job" } } }, two: { on: { more: "one" } } },
+    });
+    expect(rows(machine, "go", "more")).toEqual([["thing/a:2:0", ""]]);
+  });
+
+  it("nobody where its state is left in the same macrostep", () => {
+    const machine = odd({ initial: "one", states: { one: { entry: "job", always: "two" }, two: {} } });
+    expect(rows(machine)).toEqual([]);
+  });
+
+  it("the later state where an earlier one, left at once, requests it too", () => {
+    const machine = odd({ initial: "one", states: { one: { entry: "job", always: "two" }, two: { entry: "job" } } });
+    expect(rows(machine)).toEqual([["thing/a:1:1", "thing.two"]]);
+  });
+
+  it("its actor where enqueueActions requests it outside of the state that has it on entry", () => {
+    const enqueued = enqueueActions(({ enqueue }) => enqueue("job" as never));
+    const machine = odd({ initial: "one", states: { one: { on: { go: { actions: enqueued } } }, two: { entry: "job" } } });
+    expect(rows(machine, "go")).toEqual([["thing/a:2:0", ""]]);
+  });
+
+  it("its state beside others of the same name that the same entry requests", () => {
+    const twice = [
+      { type: "job", params: { n: 1 } },
+      { type: "job", params: { n: 2 } },
+    ];
+    const machine = odd({ initial: "one", states: { one: { entry: twice, on: { go: { target: "one", reenter: true } } } } });
+    expect(rows(machine).map(([key]) => key)).toEqual(["thing/a:1:0", "thing/a:1:1"]);
+    expect(rows(machine, "go").map(([key]) => key)).toEqual(["thing/a:2:0", "thing/a:2:1"]);
+  });
+
+  it("its state once, where the state is entered twice in one macrostep", () => {
+    const machine = odd(
+      {
+        context: { left: 1 },
+        initial: "one",
+        states: { one: { entry: "job", always: { guard: "isLeft", actions: "down", target: "one", reenter: true } } },
+      },
+      {
+        actions: { down: assign({ left: 0 } as never) },
+        guards: { isLeft: ({ context }: { context: { left: number } }) => context.left > 0 },
+      },
+    );
+    expect(rows(machine)).toEqual([["thing/a:1:1", "thing.one"]]);
+  });
+
+  it("its actor up to a bound, beyond which the macrostep is refused", () => {
+    const many = Array.from({ length: 1001 }, () => ({ type: "job", params: {} }));
+    const machine = odd({ on: { go: { actions: many } } });
+    expect(thrown(() => settled(machine, ["go"]))).toMatchObject({ code: "action_invalid" });
+  });
+
+  it("nobody once its actor has ended", () => {
+    const machine = odd({ initial: "one", states: { one: { on: { go: { target: "two", actions: "job" } } }, two: { type: "final" } } });
+    expect(rows(machine, "go")).toEqual([]);
+  });
+});

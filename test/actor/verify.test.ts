@@ -1,0 +1,178 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { openEngine, registerAll } from "../../src/actor/engine.ts";
+import { type Verified, verify } from "../../src/actor/verify.ts";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { counter, counterOf, handlers, temporary } from "./counter.ts";
+
+/** The database of a root with deliveries, creations, keys, identities, results and an open effect; nothing is wrong with it. */
+let made: Promise<Buffer> | undefined;
+
+async function makeRoot(): Promise<Buffer> {
+  const file = join(temporary(), "root.db");
+  const store = openSqliteStore({ file, synchronous: "normal" });
+  const effects = { ...handlers, once: () => new Promise(() => {}) };
+  const engine = await openEngine(store, { machines: [counter], effects });
+  const a = await engine.create(counter, "a", { input: { start: 1 }, keys: ["order/1"] });
+  await engine.create(counter, "b", { input: { start: 2 } });
+  await a.send({ type: "count.tell", to: "counter/b", by: 3 }, { key: "k" });
+  await a.send({ type: "count.create", id: "c", start: 5, keys: [] });
+  await a.send({ type: "work.start", by: 4 });
+  await a.waitFor((snapshot) => snapshot.matches("idle"));
+  await a.send({ type: "once.start", by: 6 });
+  await engine.close();
+  store.close();
+  return readFileSync(file);
+}
+
+/** What verify says of the root after SQL that no store would run. */
+async function tampered(...statements: string[]): Promise<Verified> {
+  made ??= makeRoot();
+  const file = join(temporary(), "root.db");
+  writeFileSync(file, await made);
+  const db = new Database(file);
+  for (const sql of statements) expect(db.prepare(sql).run().changes).toBeGreaterThan(0);
+  db.close();
+  const store = openSqliteStore({ file });
+  try {
+    return verify(store, registerAll([counter]), (transition) => transition());
+  } finally {
+    store.close();
+  }
+}
+
+const faulty = ({ faults }: Verified) => [...new Set(faults.map(({ actor }) => actor))];
+
+describe("verify", () => {
+  it("finds nothing in a sound root", async () => {
+    expect(await tampered()).toEqual({ ok: true, actors: 3, entries: 9, faults: [] });
+  });
+
+  it.each([
+    ["at_ms", "at_ms + 1"],
+    ["cause", "replace(cause, 'outside', 'outsidf')"],
+    ["event", "replace(event, '3', '4')"],
+    ["facts", "'[{}]'"],
+    ["actions", "replace(actions, '\"by\":3', '\"by\":4')"],
+    ["version", "'2'"],
+    ["body", "iif(body LIKE '0%', '1', '0') || substr(body, 2)"],
+    ["hash", "iif(hash LIKE '0%', '1', '0') || substr(hash, 2)"],
+    ["seq", "100"],
+    ["actor", "'counter/x'"],
+    ["position", "1000"],
+  ])("finds a change in the column %s of a journal row, and names its actor", async (column, value) => {
+    const found = await tampered(`UPDATE journal SET ${column} = ${value} WHERE actor = 'counter/a' AND seq = 2`);
+    expect(found.ok).toBe(false);
+    expect(faulty(found)).toContain("counter/a");
+    expect(faulty(found)).not.toContain("counter/b");
+  });
+
+  it("finds a change of any single character of a row's text", async () => {
+    made ??= makeRoot();
+    for (const column of ["cause", "event", "facts", "actions", "body", "hash"])
+      for (const at of [1, 5, 9]) {
+        const found = await tampered(
+          `UPDATE journal SET ${column} = substr(${column}, 1, ${at}) || CASE substr(${column}, ${at + 1}, 1) WHEN 'z' THEN 'y' ELSE 'z' END || substr(${column}, ${at + 2}) WHERE actor = 'counter/b' AND seq = 2`,
+        );
+        expect([column, at, faulty(found).includes("counter/b")]).toEqual([column, at, true]);
+      }
+  });
+
+  it("finds a row that was forged with its own digests, by the hash of the next", async () => {
+    const { bodyOf, hashOf } = await import("../../src/actor/journal.ts");
+    const event = JSON.stringify({ type: "count.tell", to: "counter/b", by: 30 });
+    made ??= makeRoot();
+    const file = join(temporary(), "root.db");
+    writeFileSync(file, await made);
+    const store = openSqliteStore({ file });
+    const [first, row] = store.journal("counter/a", { limit: 2 });
+    store.close();
+    if (!first || !row) throw new Error("the root has entries");
+    const body = bodyOf({ ...row, event });
+    const found = await tampered(
+      `UPDATE journal SET event = '${event}', body = '${body}', hash = '${hashOf(first.hash, row.actor, row.seq, body)}' WHERE actor = 'counter/a' AND seq = 2`,
+    );
+    expect(found.faults).toContainEqual(expect.objectContaining({ code: "fold_mismatch", actor: "counter/a", seq: 2 }));
+  });
+
+  it.each([
+    ["the first", 1],
+    ["a middle", 3],
+    ["the last", 6],
+  ])("finds that %s entry is missing, and names its actor", async (_, seq) => {
+    const found = await tampered(`DELETE FROM journal WHERE actor = 'counter/a' AND seq = ${seq}`);
+    expect(found.faults).toContainEqual(expect.objectContaining({ actor: "counter/a" }));
+    expect(found.faults).toContainEqual(
+      expect.objectContaining({ code: "row_missing", actor: null, message: expect.stringContaining("positions") }),
+    );
+    expect(faulty(found).sort()).toEqual(["counter/a", null]);
+  });
+
+  it("finds that the last entry of the whole root is missing, together with what its actor's row says", async () => {
+    const found = await tampered(
+      "DELETE FROM journal WHERE position = (SELECT max(position) FROM journal)",
+      "DELETE FROM effects",
+      "UPDATE actors SET seq = 5, hash = (SELECT hash FROM journal WHERE actor = 'counter/a' AND seq = 5) WHERE address = 'counter/a'",
+    );
+    expect(found.faults).toContainEqual(expect.objectContaining({ code: "row_missing", actor: null }));
+    expect(found.faults).toContainEqual(expect.objectContaining({ code: "snapshot_damaged", actor: "counter/a" }));
+  });
+
+  it.each<[string, string, string, string]>([
+    [
+      "a changed snapshot",
+      "UPDATE actors SET snapshot = replace(snapshot, '\"count\":8', '\"count\":9') WHERE address = 'counter/a'",
+      "snapshot_damaged",
+      "counter/a",
+    ],
+    ["a snapshot that is no JSON", "UPDATE actors SET snapshot = '{' WHERE address = 'counter/a'", "snapshot_damaged", "counter/a"],
+    [
+      "a changed hash of an actor",
+      "UPDATE actors SET hash = '0' || substr(hash, 2) WHERE address = 'counter/a'",
+      "snapshot_damaged",
+      "counter/a",
+    ],
+    ["a changed status", "UPDATE actors SET status = 'final' WHERE address = 'counter/a'", "snapshot_damaged", "counter/a"],
+    ["a changed state", "UPDATE actors SET state = 'working' WHERE address = 'counter/a'", "snapshot_damaged", "counter/a"],
+    ["a changed version of an actor", "UPDATE actors SET version = '2' WHERE address = 'counter/a'", "snapshot_damaged", "counter/a"],
+    ["a lower revision of an actor", "UPDATE actors SET seq = 5 WHERE address = 'counter/a'", "row_missing", "counter/a"],
+    ["a missing actor", "DELETE FROM actors WHERE address = 'counter/b'", "row_missing", "counter/b"],
+    ["a missing actor that another created", "DELETE FROM actors WHERE address = 'counter/c'", "row_missing", "counter/a"],
+    ["a missing effect", "DELETE FROM effects", "row_missing", "counter/a"],
+    ["changed params of an effect", "UPDATE effects SET params = '{\"by\":7}'", "journal_damaged", "counter/a"],
+    ["a changed name of an effect", "UPDATE effects SET name = 'work'", "journal_damaged", "counter/a"],
+    ["a changed scope of an effect", "UPDATE effects SET scope = ''", "journal_damaged", "counter/a"],
+    [
+      "an effect that nobody requested",
+      "INSERT INTO effects (key, actor, name, params, scope, state, epoch, opened_ms) VALUES ('counter/b:1:0', 'counter/b', 'work', '{}', '', 'open', 1, 1)",
+      "row_unexpected",
+      "counter/b",
+    ],
+    ["a missing identity", "DELETE FROM identities", "row_missing", "counter/a"],
+    ["an identity of another", "UPDATE identities SET actor = 'counter/b'", "row_missing", "counter/a"],
+    ["a missing answer", "DELETE FROM answers", "row_missing", "counter/a"],
+    ["a changed answer", 'UPDATE answers SET answer = \'{"kind":"ignored"}\'', "journal_damaged", "counter/a"],
+    ["a machine that nobody knows", "UPDATE actors SET machine = 'stranger' WHERE address = 'counter/b'", "machine_unknown", "counter/b"],
+  ])("finds %s, and names the actor", async (_, sql, code, actor) => {
+    expect((await tampered(sql)).faults).toContainEqual(expect.objectContaining({ code, actor }));
+  });
+
+  it("finds a machine that was changed without a new version (ACT-4)", async () => {
+    const changed = counterOf("1");
+    (changed.implementations.actions as Record<string, unknown>).changed = (
+      counter.implementations.actions as Record<string, unknown>
+    ).note;
+    made ??= makeRoot();
+    const file = join(temporary(), "root.db");
+    writeFileSync(file, await made);
+    const store = openSqliteStore({ file });
+    const found = verify(store, registerAll([changed]), (transition) => transition());
+    store.close();
+    expect(found.faults).toMatchObject([
+      { code: "fold_mismatch", actor: "counter/a" },
+      { code: "fold_mismatch", actor: "counter/b" },
+    ]);
+  });
+});
