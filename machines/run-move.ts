@@ -1,0 +1,99 @@
+/** Moves of the run: transitions and lists of actions that several states of `run.ts` have in common. */
+
+import { type Context, type Of, outcomeOf } from "./run-schema.ts";
+
+export const toSession = (context: Context) => `session/${context.sessionId}`;
+/** The handoff that moves this run, where there is one. */
+export const toHandoff = (context: Context) => (context.handoff ? `handoff/${context.handoff.handoffId}` : null);
+/** The handoff that created this run, until it knows of the dispatch. */
+export const toCreator = (context: Context) =>
+  context.source.kind === "handoff" && context.stepsTaken === 0 ? `handoff/${context.source.handoffId}` : null;
+
+export const request = {
+  guard: "handoffIsPossible",
+  actions: [
+    "recordHandoff",
+    "handoffRequested",
+    {
+      type: "createActor",
+      params: ({ context, event }: { context: Context; event: Of<"handoff.request"> }) => ({
+        machine: "handoff",
+        id: event.handoffId,
+        // Nobody else can ever take the successor's address or the claim.
+        keys: [`run/${event.successorRunId}`, `claim/${event.claimId}`],
+        input: {
+          handoffId: event.handoffId,
+          successorRunId: event.successorRunId,
+          claimId: event.claimId,
+          sessionId: context.sessionId,
+          turnId: context.turnId,
+          rootRunId: context.rootRunId,
+          sourceRunId: context.runId,
+          configuration: context.configuration,
+          origin: context.origin,
+        },
+      }),
+    },
+  ],
+} as const;
+
+export const withdraw = {
+  guard: "handoffIsThisOne",
+  actions: [
+    "handoffCancelled",
+    { type: "deliver", params: ({ context }: { context: Context }) => ({ to: toHandoff(context), event: { type: "handoff.cancelled" } }) },
+    "forgetHandoff",
+  ],
+} as const;
+
+export const stop = { target: "#run.cancelled", actions: "recordStop" } as const;
+
+/** Requested by transitions and not by the state, so that a step outlives `stepping` for as long as `stopping` waits for it. */
+export const takeStep = [
+  "countStep",
+  { type: "step", params: ({ context }: { context: Context }) => ({ step: context.stepsTaken, maxSteps: context.stepsLeft }) },
+] as const;
+
+export const announceWaiting = [
+  "runWaiting",
+  {
+    type: "deliver",
+    params: ({ context }: { context: Context }) => ({
+      to: toSession(context),
+      event: { type: "turn.waiting", runId: context.runId, interaction: context.interaction },
+    }),
+  },
+] as const;
+
+export const takeAnswer = [
+  "userAnswer",
+  "recordAnswer",
+  {
+    type: "deliver",
+    params: ({ context }: { context: Context }) => ({ to: toSession(context), event: { type: "turn.running", runId: context.runId } }),
+  },
+] as const;
+
+/** What every end but the seal does: it states the outcome and tells all who wait for it. */
+export const finish = [
+  "toolsUnknown",
+  "runEnded",
+  {
+    type: "deliver",
+    params: ({ context }: { context: Context }) => ({ to: toHandoff(context), event: { type: "run.ended", outcome: outcomeOf(context) } }),
+  },
+  {
+    type: "deliver",
+    params: ({ context }: { context: Context }) => ({
+      to: toCreator(context),
+      event: { type: "successor.ended", outcome: outcomeOf(context) },
+    }),
+  },
+  {
+    type: "deliver",
+    params: ({ context }: { context: Context }) => ({
+      to: toSession(context),
+      event: { type: "turn.ended", runId: context.runId, outcome: outcomeOf(context) },
+    }),
+  },
+] as const;

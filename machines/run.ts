@@ -1,0 +1,213 @@
+/**
+ * Run: one physical attempt at a turn.
+ *
+ * It owns every question about itself until it is sealed: when it is dispatched, what a step led to, where it may be held, what a
+ * stop, a failure or a restart makes of it. Between two steps nothing is in flight; holding it means not asking for the next step.
+ * Beside it: `run-schema.ts`, its payloads; `run-rule.ts`, its guards; `run-action.ts`, its actions; `run-move.ts`, what its states share.
+ */
+
+import { and, setup } from "xstate";
+import { actions } from "./run-action.ts";
+import { announceWaiting, finish, request, stop, takeAnswer, takeStep, toCreator, toHandoff, toSession, withdraw } from "./run-move.ts";
+import { rules } from "./run-rule.ts";
+import type { Input } from "./run-schema.ts";
+
+/** One physical attempt at a turn, as a machine. */
+export const run = setup({ ...rules })
+  .extend({ actions })
+  .createMachine({
+    id: "run",
+    version: "1",
+    description: "One physical attempt at a turn.",
+    context: ({ input }) => ({
+      ...opening(input),
+      stepsTaken: 0,
+      composition: null,
+      openCalls: [],
+      next: null,
+      stopReason: null,
+      handoff: null,
+      preview: null,
+      heldFrom: null,
+      stale: false,
+      outcome: null,
+    }),
+    entry: ["runOpened", "userMessage"],
+    initial: "opening",
+    states: {
+      opening: {
+        description: "The run exists; what becomes of it is decided at once.",
+        always: [{ guard: "stopsBeforeDispatch", target: "cancelled", actions: "recordStopBeforeDispatch" }, { target: "preparing" }],
+      },
+      preparing: {
+        description: "The backend declares what the model will be given. Nothing was dispatched in this process.",
+        entry: "prepare",
+        on: {
+          "prepare.done": [
+            { guard: "compositionIsMissing", target: "failed", actions: "recordMissingComposition" },
+            { guard: "compositionDrifted", target: "failed", actions: "recordDrift" },
+            { guard: "questionIsOpen", target: "waiting", actions: ["compositionRecorded", "recordComposition", ...announceWaiting] },
+            { target: "running", actions: ["compositionRecorded", "recordComposition"] },
+          ],
+          "prepare.failed": { target: "failed", actions: "recordFailure" },
+          "handoff.request": request,
+          "handoff.cancel": withdraw,
+          "run.stop": stop,
+          "engine.reopened": {
+            guard: "isUndispatched",
+            target: "failed",
+            actions: "interruptedBeforeDispatch",
+          },
+        },
+      },
+      running: {
+        description: "The run was dispatched; its next step is asked for, under way, or being decided about.",
+        initial: "dispatching",
+        on: { "handoff.request": request, "handoff.cancel": withdraw },
+        states: {
+          dispatching: {
+            description: "The composition is durable. The first step makes the dispatch; later ones only go on.",
+            always: [
+              {
+                guard: "isUndispatched",
+                target: "stepping",
+                actions: [
+                  "runDispatched",
+                  { type: "deliver", params: ({ context }) => ({ to: toCreator(context), event: { type: "successor.dispatched" } }) },
+                  ...takeStep,
+                ],
+              },
+              { target: "stepping", actions: takeStep },
+            ],
+          },
+          stepping: {
+            description: "One step is in flight. Each tool call is durable before its tool runs, each result before the model sees it.",
+            on: {
+              "step.done": { target: "deciding", actions: ["assistantMessage", "recordReport"] },
+              "step.failed": { target: "#run.failed", actions: "recordFailure" },
+              "effect.unknown": { target: "#run.failed", actions: "recordUnknown" },
+              "tool.call": { guard: "callIsNew", actions: ["toolCalled", "openCall"] },
+              "tool.settle": { guard: "callIsOpen", actions: ["toolSettled", "closeCall"] },
+              "run.stop": { target: "stopping", actions: "recordStop" },
+              "engine.reopened": {
+                target: "#run.failed",
+                actions: "interruptedInStep",
+              },
+            },
+          },
+          deciding: {
+            description: "A step is durable and nothing is in flight; what it left decides where the run goes.",
+            always: [
+              { guard: "aCallIsOpen", target: "#run.failed", actions: "recordUnsettled" },
+              { guard: "stepEndsTurn", target: "#run.completed", actions: "recordCompletion" },
+              { guard: "noStepIsLeft", target: "#run.completed", actions: "recordCompletion" },
+              { guard: "stepWaits", target: "#run.waiting", actions: announceWaiting },
+              { guard: "handoffIsRequested", target: "#run.boundary", actions: "holdFromRunning" },
+              { target: "stepping", actions: takeStep },
+            ],
+          },
+          stopping: {
+            description: "A stop was accepted; the step is asked to end, and what it still reports within its grace is kept.",
+            entry: { type: "abortEffect", params: { effect: "step" } },
+            on: {
+              "step.done": { target: "#run.cancelled", actions: "assistantMessage" },
+              "step.failed": "#run.cancelled",
+              "step.aborted": "#run.cancelled",
+              "effect.unknown": "#run.cancelled",
+              "tool.settle": { guard: "callIsOpen", actions: ["toolSettled", "closeCall"] },
+              "engine.reopened": "#run.cancelled",
+            },
+          },
+        },
+      },
+      waiting: {
+        description: "A person must answer. Nothing is in flight, and a restart changes nothing but that the run prepares again.",
+        always: { guard: "handoffIsRequested", target: "boundary", actions: "holdFromWaiting" },
+        on: {
+          "interaction.answered": [
+            { guard: and(["answersTheQuestion", "isStale"]), target: "preparing", actions: takeAnswer },
+            { guard: "answersTheQuestion", target: "running", actions: takeAnswer },
+          ],
+          "handoff.request": request,
+          "run.stop": stop,
+          "engine.reopened": { actions: "markStale" },
+        },
+      },
+      boundary: {
+        tags: "held",
+        description: "Held between two steps: everything before is durable, no tool is unsettled, and the preview is the exact seal.",
+        entry: [
+          "handoffHeld",
+          {
+            type: "deliver",
+            params: ({ context }) => ({ to: toHandoff(context), event: { type: "handoff.held", preview: context.preview } }),
+          },
+        ],
+        on: {
+          "handoff.commit": { guard: and(["handoffIsThisOne", "compositionIsDurable"]), target: "paused" },
+          "handoff.cancel": [
+            { ...withdraw, guard: and(["handoffIsThisOne", "wasWaiting"]), target: "waiting" },
+            { ...withdraw, target: "running" },
+          ],
+          "run.stop": stop,
+          "engine.reopened": [
+            { guard: "wasWaiting", target: "waiting", actions: ["markStale", ...withdraw.actions] },
+            {
+              target: "failed",
+              actions: "interruptedAtBoundary",
+            },
+          ],
+        },
+      },
+      paused: {
+        description: "The handoff is decided, durably. What watches the run is drained; then the seal is written, also after a crash.",
+        entry: [
+          "handoffCommitted",
+          { type: "deliver", params: ({ context }) => ({ to: toHandoff(context), event: { type: "handoff.committed" } }) },
+          "flush",
+        ],
+        on: { "flush.done": "sealed", "flush.failed": "sealed", "run.stop": stop },
+      },
+      sealed: {
+        type: "final",
+        tags: "sealed",
+        description: "The seal is this run's last fact. It states no outcome and names the only successor.",
+        entry: [
+          "runSealed",
+          {
+            type: "deliver",
+            params: ({ context, event }) => ({
+              to: toHandoff(context),
+              event: { type: "handoff.sealed", seal: context.preview, seq: seqOf(event) },
+            }),
+          },
+          {
+            type: "deliver",
+            params: ({ context }) => ({
+              to: toSession(context),
+              event: { type: "turn.sealed", runId: context.runId, handoffId: context.handoff?.handoffId },
+            }),
+          },
+        ],
+      },
+      completed: { type: "final", description: "The turn is done: the model ended it, or no step was left.", entry: finish },
+      failed: {
+        type: "final",
+        tags: "resumable",
+        description: "The run could not go on; the outcome says why, and which tool calls have no known result.",
+        entry: finish,
+      },
+      cancelled: { type: "final", tags: "resumable", description: "The turn was stopped before it was done.", entry: finish },
+    },
+  });
+
+/** What the context keeps of the input: all but the text, which is in the journal once, and the engine's stamp. */
+function opening(given: Input): Omit<Input, "text"> {
+  const { text: _, stamp: __, ...kept } = given as Input & { stamp?: unknown };
+  return kept;
+}
+
+/** The journal entry that this transition writes, from the engine's stamp. In a plain actor, which has no journal, it is the first. */
+function seqOf(event: unknown): number {
+  return (event as { stamp?: { seq: number } }).stamp?.seq ?? 1;
+}

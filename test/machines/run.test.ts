@@ -1,0 +1,572 @@
+import { describe, expect, it } from "vitest";
+import { createActor } from "xstate";
+import { run } from "../../machines/index.ts";
+import { OPEN_CALLS, sealOf, stepsLeft } from "../../machines/run-schema.ts";
+import { stateName } from "../../src/actor/transition.ts";
+import { composition, configuration, hash, head, ids, origin, question } from "./sample.ts";
+import { type Event, inlineFunctions, type Row, restingStates, type Situation, Table } from "./table.ts";
+
+const effect = "run/run-1:1:0";
+
+const fresh = {
+  sessionId: "session-1",
+  turnId: "turn-1",
+  runId: "run-1",
+  rootRunId: "run-1",
+  previousRunId: null,
+  configuration,
+  origin,
+  source: { kind: "fresh" },
+  text: "Do the long job",
+  stepsLeft: 5,
+  expected: null,
+  interaction: null,
+  stopBeforeDispatch: false,
+} as const;
+const successor = {
+  ...fresh,
+  runId: "run-9",
+  previousRunId: "run-1",
+  source: { kind: "handoff", handoffId: "handoff-0", claimId: "claim-0", runId: "run-1", head, denied: false },
+  text: null,
+  expected: composition,
+} as const;
+
+const prepared: Event = { type: "prepare.done", output: composition, effect };
+const preparedNothing: Event = { type: "prepare.done", output: null, effect };
+const drifted: Event = { type: "prepare.done", output: { ...composition, promptHash: hash("1") }, effect };
+const revised: Event = { type: "prepare.done", output: { ...composition, composerRevision: "2" }, effect };
+const unprepared: Event = { type: "prepare.failed", error: { code: "backend_unknown", message: "none" }, effect };
+const report = (next: string, changes = {}): Event => ({
+  type: "step.done",
+  output: { text: "so", remainingSteps: 2, next, stopReason: null, interaction: null, ...changes },
+  effect,
+});
+const goOn = report("continue");
+const silent = report("continue", { text: null });
+const exhausted = report("continue", { remainingSteps: 0 });
+const end = report("end", { stopReason: "end_turn" });
+const ask = report("wait", { interaction: question });
+const stepFailed: Event = { type: "step.failed", error: { code: "effect_failed", message: "no model" }, effect };
+const aborted: Event = { type: "step.aborted", effect };
+const unknown: Event = { type: "effect.unknown", effect, name: "step" };
+const call = (callId = "call-1"): Event => ({ type: "tool.call", callId, name: "read", args: {}, reconcile: null });
+const settle = (callId = "call-1"): Event => ({ type: "tool.settle", callId, outcome: { ok: true, result: 1 } });
+const flushed: Event = { type: "flush.done", output: null, effect };
+const unflushed: Event = { type: "flush.failed", error: { code: "effect_timeout", message: "late" }, effect };
+const answer = (interactionId = "question-1"): Event => ({ type: "interaction.answered", interactionId, answer: "yes" });
+const request = (changes = {}): Event => ({ type: "handoff.request", ...ids, ...changes });
+const commit = (handoffId = "handoff-1"): Event => ({ type: "handoff.commit", handoffId });
+const cancel = (handoffId = "handoff-1"): Event => ({ type: "handoff.cancel", handoffId });
+const stop: Event = { type: "run.stop", by: "user" };
+const reopened: Event = { type: "engine.reopened", epoch: 2 };
+
+const from = (input: Situation["input"], ...events: Event[]): Situation => ({ input, events });
+
+const SITUATIONS = {
+  preparing: from(fresh),
+  "preparing, requested": from(fresh, request()),
+  "preparing a successor": from(successor),
+  "preparing a successor that asks": from({ ...successor, interaction: question }),
+  "preparing again": from(fresh, prepared, ask, reopened, answer()),
+  stepping: from(fresh, prepared),
+  "stepping without composition": from(fresh, preparedNothing),
+  "stepping, requested": from(fresh, prepared, request()),
+  "stepping without composition, requested": from(fresh, preparedNothing, request()),
+  "stepping with its last step": from({ ...fresh, stepsLeft: 1 }, prepared, request()),
+  "stepping with a call": from(fresh, prepared, call()),
+  "stepping with all calls": from(fresh, prepared, ...Array.from({ length: OPEN_CALLS }, (_, index) => call(`call-${index}`))),
+  "a successor's first step": from(successor, prepared),
+  stopping: from(fresh, prepared, stop),
+  "stopping with a call": from(fresh, prepared, call(), stop),
+  "stopping, requested": from(fresh, prepared, request(), stop),
+  waiting: from(fresh, prepared, ask),
+  "waiting since before a restart": from(fresh, prepared, ask, reopened),
+  boundary: from(fresh, prepared, request(), goOn),
+  "boundary without composition": from(fresh, preparedNothing, request(), goOn),
+  "boundary from waiting": from(fresh, prepared, ask, request()),
+  paused: from(fresh, prepared, request(), goOn, commit()),
+  "paused from waiting": from(fresh, prepared, ask, request(), commit()),
+  "stopped before its dispatch": from({ ...successor, stopBeforeDispatch: true }),
+} as const;
+
+const toSession = "session/session-1 ! turn.ended";
+const toHandoff = "handoff/handoff-1 ! run.ended";
+const over = { facts: ["run.ended"], requests: [toSession] };
+const overInHandoff = { facts: ["run.ended"], requests: [toHandoff, toSession] };
+const overBeforeDispatch = { facts: ["run.ended"], requests: ["handoff/handoff-0 ! successor.ended", toSession] };
+const created = "create handoff/handoff-1 [run/run-2, claim/claim-1]";
+const requested = { facts: ["handoff.requested"], requests: [created] };
+const withdrawn = "handoff/handoff-1 ! handoff.cancelled";
+const sealed = {
+  facts: ["run.sealed"],
+  requests: ["handoff/handoff-1 ! handoff.sealed", "session/session-1 ! turn.sealed"],
+};
+const failure = (code: string) => ({ outcome: { kind: "failed", error: { code, message: expect.any(String) }, drift: [] } });
+const step = (number: number, maxSteps: number) => `step ${JSON.stringify({ step: number, maxSteps })}`;
+
+const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
+  // Preparing.
+  {
+    given: "preparing",
+    when: prepared,
+    to: "running.stepping",
+    facts: ["composition.recorded", "run.dispatched"],
+    requests: [step(1, 5)],
+    context: { composition, stepsTaken: 1 },
+  },
+  {
+    given: "preparing",
+    when: preparedNothing,
+    to: "running.stepping",
+    facts: ["run.dispatched"],
+    requests: [step(1, 5)],
+    context: { composition: null },
+  },
+  { given: "preparing", when: unprepared, to: "failed", ...over, context: failure("backend_unknown") },
+  { given: "preparing", when: request(), to: "preparing", ...requested, context: { handoff: ids } },
+  { given: "preparing", when: request({ successorRunId: "run-1" }), to: "ignored: successor_not_new" },
+  { given: "preparing", when: cancel(), to: "ignored: handoff_not_pending" },
+  { given: "preparing", when: stop, to: "cancelled", ...over, context: { outcome: { kind: "cancelled", by: "user" } } },
+  { given: "preparing", when: reopened, to: "failed", ...over, context: failure("interrupted_before_dispatch") },
+  { given: "preparing, requested", when: request({ handoffId: "other" }), to: "ignored: handoff_in_progress" },
+  {
+    given: "preparing, requested",
+    when: cancel(),
+    to: "preparing",
+    facts: ["handoff.cancelled"],
+    requests: [withdrawn],
+    context: { handoff: null },
+  },
+  { given: "preparing, requested", when: cancel("other"), to: "ignored: handoff_not_pending" },
+  { given: "preparing, requested", when: stop, to: "cancelled", ...overInHandoff },
+  {
+    given: "preparing a successor",
+    when: prepared,
+    to: "running.stepping",
+    facts: ["composition.recorded", "run.dispatched"],
+    requests: ["handoff/handoff-0 ! successor.dispatched", step(1, 5)],
+  },
+  {
+    given: "preparing a successor",
+    when: revised,
+    to: "running.stepping",
+    facts: ["composition.recorded", "run.dispatched"],
+    requests: ["handoff/handoff-0 ! successor.dispatched", step(1, 5)],
+  },
+  {
+    given: "preparing a successor",
+    when: preparedNothing,
+    to: "failed",
+    ...overBeforeDispatch,
+    context: failure("composition_not_durable"),
+  },
+  {
+    given: "preparing a successor",
+    when: drifted,
+    to: "failed",
+    ...overBeforeDispatch,
+    context: {
+      composition: null,
+      outcome: {
+        kind: "failed",
+        error: { code: "composition_drift", message: expect.any(String) },
+        drift: [{ field: "prompt", source: hash("0"), own: hash("1") }],
+      },
+    },
+  },
+  { given: "preparing a successor", when: unprepared, to: "failed", ...overBeforeDispatch },
+  { given: "preparing a successor", when: stop, to: "cancelled", ...overBeforeDispatch },
+  { given: "preparing a successor", when: reopened, to: "failed", ...overBeforeDispatch },
+  { given: "preparing a successor", when: request({ successorRunId: "run-1" }), to: "ignored: successor_not_new" },
+  {
+    given: "preparing a successor that asks",
+    when: prepared,
+    to: "waiting",
+    facts: ["composition.recorded", "run.waiting"],
+    requests: ["session/session-1 ! turn.waiting"],
+    context: { stepsTaken: 0 },
+  },
+  {
+    given: "preparing again",
+    when: prepared,
+    to: "running.stepping",
+    facts: ["composition.recorded"],
+    requests: [step(2, 2)],
+    context: { stale: false },
+  },
+  { given: "preparing again", when: drifted, to: "failed", ...over },
+  { given: "preparing again", when: preparedNothing, to: "failed", ...over, context: failure("composition_not_durable") },
+  { given: "preparing again", when: reopened, to: "ignored" },
+
+  // A step in flight.
+  {
+    given: "stepping",
+    when: goOn,
+    to: "running.stepping",
+    facts: ["message.added"],
+    requests: [step(2, 2)],
+    context: { stepsLeft: 2, stepsTaken: 2 },
+  },
+  { given: "stepping", when: silent, to: "running.stepping", requests: [step(2, 2)] },
+  {
+    given: "stepping",
+    when: end,
+    to: "completed",
+    facts: ["message.added", "run.ended"],
+    requests: [toSession],
+    context: { outcome: { kind: "completed", stopReason: "end_turn" } },
+  },
+  {
+    given: "stepping",
+    when: exhausted,
+    to: "completed",
+    facts: ["message.added", "run.ended"],
+    requests: [toSession],
+    context: { outcome: { kind: "completed", stopReason: "step_limit" } },
+  },
+  {
+    given: "stepping",
+    when: ask,
+    to: "waiting",
+    facts: ["message.added", "run.waiting"],
+    requests: ["session/session-1 ! turn.waiting"],
+    context: { interaction: question },
+  },
+  { given: "stepping", when: stepFailed, to: "failed", ...over, context: failure("effect_failed") },
+  { given: "stepping", when: unknown, to: "failed", ...over, context: failure("step_unknown") },
+  { given: "stepping", when: reopened, to: "failed", ...over, context: failure("interrupted") },
+  {
+    given: "stepping",
+    when: call(),
+    to: "running.stepping",
+    facts: ["tool.called"],
+    context: { openCalls: [{ callId: "call-1", name: "read" }] },
+  },
+  { given: "stepping", when: settle(), to: "ignored: call_unknown" },
+  {
+    given: "stepping",
+    when: stop,
+    to: "running.stopping",
+    requests: ["abort step"],
+    context: { outcome: { kind: "cancelled", by: "user" } },
+  },
+  { given: "stepping", when: request(), to: "running.stepping", ...requested },
+  { given: "stepping", when: request({ successorRunId: "run-1" }), to: "ignored: successor_not_new" },
+  { given: "stepping", when: commit(), to: "ignored: not_held" },
+  { given: "stepping", when: cancel(), to: "ignored: handoff_not_pending" },
+  {
+    given: "stepping, requested",
+    when: cancel(),
+    to: "running.stepping",
+    facts: ["handoff.cancelled"],
+    requests: [withdrawn],
+    context: { handoff: null },
+  },
+  { given: "stepping, requested", when: request(), to: "ignored: handoff_in_progress" },
+  {
+    given: "stepping, requested",
+    when: goOn,
+    to: "boundary",
+    facts: ["message.added", "handoff.held"],
+    requests: ["handoff/handoff-1 ! handoff.held"],
+    context: {
+      heldFrom: "running",
+      preview: { protocol: "holdfast.seal.v1", ...ids, rootRunId: "run-1", remainingSteps: 2, interaction: null },
+    },
+  },
+  {
+    given: "stepping, requested",
+    when: ask,
+    to: "boundary",
+    facts: ["message.added", "run.waiting", "handoff.held"],
+    requests: ["session/session-1 ! turn.waiting", "handoff/handoff-1 ! handoff.held"],
+    context: { heldFrom: "waiting" },
+  },
+  { given: "stepping, requested", when: end, to: "completed", facts: ["message.added", "run.ended"], requests: [toHandoff, toSession] },
+  { given: "stepping, requested", when: stepFailed, to: "failed", ...overInHandoff },
+  { given: "stepping, requested", when: reopened, to: "failed", ...overInHandoff },
+  {
+    given: "stepping with its last step",
+    when: goOn,
+    to: "completed",
+    facts: ["message.added", "run.ended"],
+    requests: [toHandoff, toSession],
+    context: { stepsLeft: 0 },
+  },
+  {
+    given: "stepping with its last step",
+    when: ask,
+    to: "completed",
+    facts: ["message.added", "run.ended"],
+    requests: [toHandoff, toSession],
+  },
+  { given: "stepping with a call", when: settle(), to: "running.stepping", facts: ["tool.settled"], context: { openCalls: [] } },
+  { given: "stepping with a call", when: settle("other"), to: "ignored: call_unknown" },
+  { given: "stepping with a call", when: call(), to: "ignored: call_repeated" },
+  { given: "stepping with a call", when: call("other"), to: "running.stepping", facts: ["tool.called"] },
+  {
+    given: "stepping with a call",
+    when: goOn,
+    to: "failed",
+    facts: ["message.added", "tool.unknown", "run.ended"],
+    requests: [toSession],
+    context: failure("tool_unsettled"),
+  },
+  {
+    given: "stepping with a call",
+    when: end,
+    to: "failed",
+    facts: ["message.added", "tool.unknown", "run.ended"],
+    requests: [toSession],
+  },
+  { given: "stepping with a call", when: stepFailed, to: "failed", facts: ["tool.unknown", "run.ended"], requests: [toSession] },
+  { given: "stepping with a call", when: reopened, to: "failed", facts: ["tool.unknown", "run.ended"], requests: [toSession] },
+  { given: "stepping with all calls", when: call("one more"), to: "ignored: too_many_calls" },
+  { given: "stepping with all calls", when: call("call-0"), to: "ignored: too_many_calls" },
+  // After its dispatch a successor's end is no more its handoff's concern.
+  { given: "a successor's first step", when: end, to: "completed", facts: ["message.added", "run.ended"], requests: [toSession] },
+  { given: "a successor's first step", when: reopened, to: "failed", ...over },
+
+  // Stopping.
+  { given: "stopping", when: goOn, to: "cancelled", facts: ["message.added", "run.ended"], requests: [toSession] },
+  { given: "stopping", when: ask, to: "cancelled", facts: ["message.added", "run.ended"], requests: [toSession] },
+  { given: "stopping", when: stepFailed, to: "cancelled", ...over, context: { outcome: { kind: "cancelled", by: "user" } } },
+  { given: "stopping", when: aborted, to: "cancelled", ...over },
+  { given: "stopping", when: unknown, to: "cancelled", ...over },
+  { given: "stopping", when: reopened, to: "cancelled", ...over },
+  { given: "stopping", when: call(), to: "ignored: run_stopping" },
+  { given: "stopping with a call", when: settle(), to: "running.stopping", facts: ["tool.settled"] },
+  { given: "stopping with a call", when: settle("other"), to: "ignored: call_unknown" },
+  { given: "stopping with a call", when: aborted, to: "cancelled", facts: ["tool.unknown", "run.ended"], requests: [toSession] },
+  { given: "stopping, requested", when: aborted, to: "cancelled", ...overInHandoff },
+  { given: "stopping, requested", when: cancel(), to: "running.stopping", facts: ["handoff.cancelled"], requests: [withdrawn] },
+
+  // Waiting for a person.
+  {
+    given: "waiting",
+    when: answer(),
+    to: "running.stepping",
+    facts: ["message.added"],
+    requests: ["session/session-1 ! turn.running", step(2, 2)],
+    context: { interaction: null },
+  },
+  { given: "waiting", when: answer("other"), to: "ignored: interaction_not_open" },
+  { given: "waiting", when: reopened, to: "waiting", context: { stale: true } },
+  { given: "waiting", when: stop, to: "cancelled", ...over },
+  {
+    given: "waiting",
+    when: request(),
+    to: "boundary",
+    facts: ["handoff.requested", "handoff.held"],
+    requests: [created, "handoff/handoff-1 ! handoff.held"],
+    context: {
+      heldFrom: "waiting",
+      preview: { protocol: "holdfast.seal.v1", ...ids, rootRunId: "run-1", remainingSteps: 2, interaction: question },
+    },
+  },
+  { given: "waiting", when: request({ successorRunId: "run-1" }), to: "ignored: successor_not_new" },
+  {
+    given: "waiting since before a restart",
+    when: answer(),
+    to: "preparing",
+    facts: ["message.added"],
+    requests: ["session/session-1 ! turn.running", "prepare"],
+  },
+  { given: "waiting since before a restart", when: answer("other"), to: "ignored: interaction_not_open" },
+
+  // Held.
+  {
+    given: "boundary",
+    when: commit(),
+    to: "paused",
+    facts: ["handoff.committed"],
+    requests: ["handoff/handoff-1 ! handoff.committed", "flush"],
+  },
+  { given: "boundary", when: commit("other"), to: "ignored: not_held" },
+  {
+    given: "boundary",
+    when: cancel(),
+    to: "running.stepping",
+    facts: ["handoff.cancelled"],
+    requests: [withdrawn, step(2, 2)],
+    context: { handoff: null, preview: null, heldFrom: null },
+  },
+  { given: "boundary", when: cancel("other"), to: "ignored: handoff_not_pending" },
+  { given: "boundary", when: stop, to: "cancelled", ...overInHandoff },
+  { given: "boundary", when: reopened, to: "failed", ...overInHandoff, context: failure("interrupted_at_boundary") },
+  { given: "boundary", when: request(), to: "ignored: handoff_in_progress" },
+  { given: "boundary without composition", when: commit(), to: "ignored: composition_not_durable" },
+  { given: "boundary without composition", when: commit("other"), to: "ignored: not_held" },
+  {
+    given: "boundary without composition",
+    when: cancel(),
+    to: "running.stepping",
+    facts: ["handoff.cancelled"],
+    requests: [withdrawn, step(2, 2)],
+  },
+  {
+    given: "boundary from waiting",
+    when: commit(),
+    to: "paused",
+    facts: ["handoff.committed"],
+    requests: ["handoff/handoff-1 ! handoff.committed", "flush"],
+  },
+  {
+    given: "boundary from waiting",
+    when: cancel(),
+    to: "waiting",
+    facts: ["handoff.cancelled"],
+    requests: [withdrawn],
+    context: { interaction: question },
+  },
+  { given: "boundary from waiting", when: answer(), to: "ignored: interaction_not_open" },
+  {
+    given: "boundary from waiting",
+    when: reopened,
+    to: "waiting",
+    facts: ["handoff.cancelled"],
+    requests: [withdrawn],
+    context: { stale: true, handoff: null },
+  },
+  { given: "boundary from waiting", when: stop, to: "cancelled", ...overInHandoff },
+
+  // Decided.
+  { given: "paused", when: flushed, to: "sealed", ...sealed, context: { outcome: null } },
+  { given: "paused", when: unflushed, to: "sealed", ...sealed },
+  { given: "paused", when: stop, to: "cancelled", ...overInHandoff },
+  { given: "paused", when: cancel(), to: "ignored: handoff_not_pending" },
+  { given: "paused", when: commit(), to: "ignored: not_held" },
+  { given: "paused", when: reopened, to: "ignored" },
+  { given: "paused from waiting", when: flushed, to: "sealed", ...sealed },
+];
+
+const table = new Table(run, SITUATIONS);
+
+describe("the run", () => {
+  it.each(ROWS.map((row) => ({ ...row, event: row.when.type })))("$given, on $event: $to", (row) => {
+    expect(table.found(row)).toEqual({ to: row.to, facts: row.facts ?? [], requests: row.requests ?? [], context: row.context ?? {} });
+  });
+
+  it("takes every one of its transitions in a row of this table", () => {
+    expect(table.untaken(ROWS)).toEqual([]);
+  });
+
+  it("has each guard say yes and no in a row of this table", () => {
+    expect(table.halfTested(ROWS)).toEqual([]);
+  });
+});
+
+describe("creating a run", () => {
+  const open = (input: Situation["input"]) => {
+    const made = new Table(run, { made: from(input) }).create("made");
+    return { state: stateName(made.snapshot.value), facts: made.facts.map((fact) => fact.type), requests: made.requests.length };
+  };
+
+  it("opens it with its text and prepares", () => {
+    expect(open(fresh)).toEqual({ state: "preparing", facts: ["run.opened", "message.added"], requests: 1 });
+  });
+
+  it("adds no message where it continues another", () => {
+    expect(open(successor)).toEqual({ state: "preparing", facts: ["run.opened"], requests: 1 });
+  });
+
+  it("ends at once where the turn was stopped, and tells its handoff and its session", () => {
+    expect(open({ ...successor, stopBeforeDispatch: true })).toEqual({
+      state: "cancelled",
+      facts: ["run.opened", "run.ended"],
+      requests: 2,
+    });
+  });
+
+  it("keeps the text out of the context: it is in the journal once", () => {
+    expect(JSON.stringify(table.at("stepping").context)).not.toContain(fresh.text);
+  });
+});
+
+/** Events that only an effect, another actor or the engine makes, and the states in which they can come. */
+const ARRIVES: Readonly<Record<string, readonly string[]>> = {
+  "prepare.done": ["preparing"],
+  "prepare.failed": ["preparing"],
+  "step.done": ["running.stepping", "running.stopping"],
+  "step.failed": ["running.stepping", "running.stopping"],
+  "step.aborted": ["running.stopping"],
+  "effect.unknown": ["running.stepping", "running.stopping"],
+  "flush.done": ["paused"],
+  "flush.failed": ["paused"],
+  // A run that prepares again and one that is decided go on as they are.
+  "engine.reopened": ["preparing", "running.stepping", "running.stopping", "waiting", "boundary"],
+  // The session stops a turn once: nobody asks a run that stops already.
+  "run.stop": ["preparing", "running.stepping", "waiting", "boundary", "paused"],
+};
+
+describe("every state and event of the run", () => {
+  const samples = [
+    prepared,
+    unprepared,
+    goOn,
+    stepFailed,
+    aborted,
+    unknown,
+    call("x"),
+    settle("x"),
+    flushed,
+    unflushed,
+    answer("x"),
+    request(),
+    commit(),
+    cancel(),
+    stop,
+    reopened,
+  ];
+
+  it("is listed", () => {
+    expect(samples.map((event) => event.type).sort()).toEqual(Object.keys(table.registration.schemas.events).sort());
+    expect([...table.resting.keys()].sort()).toEqual(restingStates(run));
+  });
+
+  it.each(samples)("$type is taken, refused with a code, or cannot come", (event) => {
+    for (const [state, situations] of table.resting) {
+      const answers = situations.map((given) => table.found({ given, when: event, to: "" }).to);
+      const arrives = ARRIVES[event.type];
+      if (!arrives) expect(answers, state).not.toContain("ignored");
+      else if (arrives.includes(state))
+        expect(
+          answers.some((answer) => !answer.startsWith("ignored")),
+          state,
+        ).toBe(true);
+      else expect(new Set(answers), state).toEqual(new Set(["ignored"]));
+    }
+  });
+});
+
+describe("the run as a plain machine", () => {
+  it("runs in an actor of XState, from its opening to its seal", () => {
+    const actor = createActor(run, { input: fresh }).start();
+    for (const event of [prepared, request(), goOn, commit(), flushed]) actor.send(event as never);
+    expect(actor.getSnapshot()).toMatchObject({ value: "sealed", status: "done" });
+  });
+
+  it("has no unnamed action or guard", () => {
+    expect(inlineFunctions(run)).toEqual([]);
+  });
+});
+
+describe("steps left", () => {
+  it.each([
+    [null, null, null],
+    [null, 3, 3],
+    [5, null, 4],
+    [5, 9, 4],
+    [5, 2, 2],
+    [1, 9, 0],
+    [5, 0, 0],
+  ])("of %j with %j reported are %j", (before, reported, left) => {
+    expect(stepsLeft(before, reported)).toBe(left);
+  });
+
+  it("go into the seal as they are", () => {
+    expect(sealOf(table.at("boundary").context)).toMatchObject({ remainingSteps: 2 });
+    expect(sealOf(table.at("stepping").context)).toBeNull();
+  });
+});

@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import { createActor } from "xstate";
+import { session } from "../../machines/index.ts";
+import { cancelled, completed, configuration, digest, failed, head, origin, question } from "./sample.ts";
+import { type Event, inlineFunctions, type Row, restingStates, type Situation, Table } from "./table.ts";
+
+const input = { sessionId: "session-1", name: null, configuration };
+
+const send: Event = { type: "session.send", turnId: "turn-1", runId: "run-1", text: "Do it", origin, maxSteps: 3 };
+const goOn = (runId = "run-1"): Event => ({
+  type: "session.continue",
+  turnId: "turn-2",
+  runId: "run-2",
+  source: { ...head, runId },
+  denied: false,
+  origin,
+  maxSteps: null,
+});
+const archive: Event = { type: "session.archive" };
+const stop = (turnId = "turn-1"): Event => ({ type: "turn.stop", turnId, by: "user" });
+const waits: Event = { type: "turn.waiting", runId: "run-1", interaction: question };
+const runs: Event = { type: "turn.running", runId: "run-1" };
+const sealed: Event = { type: "turn.sealed", runId: "run-1", handoffId: "handoff-1" };
+const resumed: Event = { type: "turn.resumed", runId: "run-2" };
+const ended = (runId = "run-1", outcome: unknown = completed): Event => ({ type: "turn.ended", runId, outcome: outcome as never });
+
+const after = (...events: Event[]): Situation => ({ input, events });
+
+const SITUATIONS = {
+  new: after(),
+  "idle after a turn": after(send, ended("run-1", failed)),
+  running: after(send),
+  "running, stopping": after(send, stop()),
+  waiting: after(send, waits),
+  "waiting, stopping": after(send, waits, stop()),
+  paused: after(send, sealed),
+  "paused, stopping": after(send, sealed, stop()),
+  "running a successor": after(send, sealed, resumed),
+} as const;
+
+const toRun = ["run/run-1 ! run.stop"];
+const turn = (changes = {}) => ({ turn: { turnId: "turn-1", runId: "run-1", handoffId: null, stopping: false, ...changes } });
+
+const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
+  { given: "new", when: send, to: "running", facts: ["turn.started"], requests: ["create run/run-1 [turn/turn-1]"], context: turn() },
+  { given: "new", when: goOn(), to: "ignored: turn_superseded" },
+  { given: "new", when: archive, to: "archived" },
+  { given: "new", when: stop(), to: "ignored: run_not_active" },
+  { given: "idle after a turn", when: send, to: "running", facts: ["turn.started"], requests: ["create run/run-1 [turn/turn-1]"] },
+  {
+    given: "idle after a turn",
+    when: goOn(),
+    to: "running",
+    facts: ["turn.started"],
+    requests: ["create run/run-2 [turn/turn-2, boundary/run-1]"],
+    context: turn({ turnId: "turn-2", runId: "run-2" }),
+  },
+  { given: "idle after a turn", when: goOn("run-0"), to: "ignored: turn_superseded" },
+  { given: "idle after a turn", when: archive, to: "archived" },
+  { given: "running", when: send, to: "ignored: session_busy" },
+  { given: "running", when: goOn(), to: "ignored: session_busy" },
+  { given: "running", when: archive, to: "ignored: session_busy" },
+  { given: "running", when: stop(), to: "running", requests: toRun, context: turn({ stopping: true }) },
+  { given: "running", when: stop("turn-0"), to: "ignored: run_not_active" },
+  { given: "running", when: waits, to: "waiting" },
+  { given: "running", when: sealed, to: "paused", context: turn({ handoffId: "handoff-1" }) },
+  { given: "running", when: ended(), to: "idle", facts: ["turn.ended"], context: { turn: null, turns: 1, lastRunId: "run-1" } },
+  { given: "running, stopping", when: stop(), to: "ignored: stop_in_progress" },
+  { given: "running, stopping", when: ended("run-1", cancelled), to: "idle", facts: ["turn.ended"] },
+  { given: "waiting", when: runs, to: "running" },
+  { given: "waiting", when: stop(), to: "waiting", requests: toRun },
+  { given: "waiting", when: stop("turn-0"), to: "ignored: run_not_active" },
+  { given: "waiting", when: sealed, to: "paused" },
+  { given: "waiting", when: ended(), to: "idle", facts: ["turn.ended"] },
+  { given: "waiting", when: send, to: "ignored: session_busy" },
+  { given: "waiting, stopping", when: stop(), to: "ignored: stop_in_progress" },
+  { given: "paused", when: resumed, to: "running", context: turn({ runId: "run-2" }) },
+  {
+    given: "paused",
+    when: stop(),
+    to: "paused",
+    requests: ["handoff/handoff-1 ! handoff.stop"],
+    context: turn({ handoffId: "handoff-1", stopping: true }),
+  },
+  { given: "paused", when: stop("turn-0"), to: "ignored: run_not_active" },
+  { given: "paused", when: goOn(), to: "ignored: session_busy" },
+  { given: "paused, stopping", when: stop(), to: "ignored: stop_in_progress" },
+  { given: "paused, stopping", when: resumed, to: "running" },
+  { given: "running a successor", when: stop(), to: "running", requests: ["run/run-2 ! run.stop"] },
+  { given: "running a successor", when: ended("run-2"), to: "idle", facts: ["turn.ended"], context: { lastRunId: "run-2", turns: 1 } },
+];
+
+const table = new Table(session, SITUATIONS);
+
+describe("the session", () => {
+  it.each(ROWS.map((row) => ({ ...row, event: row.when.type })))("$given, on $event: $to", (row) => {
+    expect(table.found(row)).toEqual({ to: row.to, facts: row.facts ?? [], requests: row.requests ?? [], context: row.context ?? {} });
+  });
+
+  it("takes every one of its transitions in a row of this table", () => {
+    expect(table.untaken(ROWS)).toEqual([]);
+  });
+
+  it("has each guard say yes and no in a row of this table", () => {
+    expect(table.halfTested(ROWS)).toEqual([]);
+  });
+
+  it("runs as a plain machine, and has no unnamed action or guard", () => {
+    const actor = createActor(session, { input: input as never }).start();
+    for (const event of [send, sealed, resumed, ended("run-2"), archive]) actor.send(event as never);
+    expect(actor.getSnapshot()).toMatchObject({ value: "archived", status: "done" });
+    expect(inlineFunctions(session)).toEqual([]);
+  });
+});
+
+describe("the root run that a session creates", () => {
+  const created = (given: keyof typeof SITUATIONS, event: Event) => {
+    const request = table.take(given, event).requests.find((candidate) => candidate.type === "create");
+    return request?.type === "create" ? request.input : {};
+  };
+
+  it("goes on from the last turn's transcript, with the text and the limit of its own", () => {
+    expect(created("idle after a turn", { ...send, turnId: "turn-2", runId: "run-2" })).toMatchObject({
+      runId: "run-2",
+      rootRunId: "run-2",
+      previousRunId: "run-1",
+      source: { kind: "fresh" },
+      text: "Do it",
+      stepsLeft: 3,
+      origin,
+      configuration,
+    });
+  });
+
+  it("continues the last run from its boundary without a text", () => {
+    expect(created("idle after a turn", goOn())).toMatchObject({
+      rootRunId: "run-2",
+      previousRunId: "run-1",
+      source: { kind: "plain", runId: "run-1", head: { runId: "run-1", seq: 7, hash: digest }, denied: false },
+      text: null,
+      stepsLeft: null,
+    });
+  });
+});
+
+describe("a turn's limit", () => {
+  it.each([0, -1, 1.5])("of %j steps is refused", (maxSteps) => {
+    expect(table.registration.schemas.events["session.send"]?.safeParse({ ...send, type: undefined, maxSteps }).success).toBe(false);
+  });
+});
+
+/** Events of the run and of the handoff: the states in which they can come. */
+const ARRIVES: Readonly<Record<string, readonly string[]>> = {
+  "turn.waiting": ["running"],
+  "turn.running": ["waiting"],
+  "turn.sealed": ["running", "waiting"],
+  "turn.resumed": ["paused"],
+  "turn.ended": ["running", "waiting"],
+};
+
+describe("every state and event of the session", () => {
+  const samples = [send, goOn(), archive, stop(), waits, runs, sealed, resumed, ended()];
+
+  it("is listed", () => {
+    expect(samples.map((event) => event.type).sort()).toEqual(Object.keys(table.registration.schemas.events).sort());
+    expect([...table.resting.keys()].sort()).toEqual(restingStates(session));
+  });
+
+  it.each(samples)("$type is taken, refused with a code, or cannot come", (event) => {
+    for (const [state, situations] of table.resting) {
+      const answers = situations.map((given) => table.found({ given, when: event, to: "" }).to);
+      const arrives = ARRIVES[event.type];
+      if (!arrives) expect(answers, state).not.toContain("ignored");
+      else if (arrives.includes(state))
+        expect(
+          answers.some((answer) => !answer.startsWith("ignored")),
+          state,
+        ).toBe(true);
+      else expect(new Set(answers), state).toEqual(new Set(["ignored"]));
+    }
+  });
+});
