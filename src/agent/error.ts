@@ -1,0 +1,253 @@
+/** The agent runtime's part of the code registry. */
+
+import { type CodeEntry, ENGINE_CODES, type ErrorDetails, HoldfastError } from "../actor/error.ts";
+
+/** Codes that only the agent runtime gives. Those that a machine names as the reason of a refusal are among them. */
+export const AGENT_CODES = {
+  argument_invalid: {
+    retryable: false,
+    cause: "An argument of the API or of the command does not fit.",
+    remedy: "The message names the field and what was expected. Nothing was written.",
+  },
+  backend_unknown: {
+    retryable: false,
+    cause: "The session names a backend that this program did not pass to `openHoldfast`.",
+    remedy: "Pass a backend under this name.",
+  },
+  call_repeated: {
+    retryable: false,
+    cause: "A tool call has the id of another call of the same run.",
+    remedy: "Give each call of a run its own id.",
+  },
+  call_unknown: {
+    retryable: false,
+    cause: "An outcome was reported for a tool call that is not open.",
+    remedy: "Report each call once, after its `tool.call` was accepted.",
+  },
+  composition_drift: {
+    retryable: false,
+    cause:
+      "The successor's composition differs from the sealed source's in prompt, tools, availability, provider options or context window.",
+    remedy: "Start the successor with the configuration of its source, or begin a new turn. The outcome lists each field, old and new.",
+  },
+  composition_invalid: {
+    retryable: false,
+    cause: "The backend declared a composition that does not fit.",
+    remedy: "Correct the backend's `prepare`: the message names the field.",
+  },
+  composition_not_durable: {
+    retryable: false,
+    cause: "The run has no durable composition: its backend declared none. It works, and cannot be handed off.",
+    remedy: "Let the backend's `prepare` return a composition. A pending request can still be cancelled.",
+  },
+  composition_preparation_unsupported: {
+    retryable: false,
+    cause: "The backend of a successor cannot prepare a composition, so nothing proves that it continues the same work.",
+    remedy: "Give the backend a `prepare`, or begin a new turn.",
+  },
+  continuation_already_exists: {
+    retryable: false,
+    cause: "Another run has continued from this boundary already.",
+    remedy: "Follow that run: `holdfast show RUN` names it.",
+  },
+  continuation_claim_conflict: {
+    retryable: false,
+    cause: "Between the check and the resume another claim of the same boundary was recorded first.",
+    remedy: "Nothing to do: the other continuation is the only one.",
+  },
+  continuation_in_progress: {
+    retryable: false,
+    cause: "This process is continuing the same run already.",
+    remedy: "Follow the continuation that is under way.",
+  },
+  handoff_in_progress: {
+    retryable: false,
+    cause: "A handoff of this run was requested before and is not over.",
+    remedy: "Cancel the first request, or use it.",
+  },
+  handoff_not_pending: {
+    retryable: false,
+    cause: "There is no undecided handoff with this id to cancel.",
+    remedy: "A committed handoff cannot be cancelled; the turn can still be stopped until the seal is written.",
+  },
+  interaction_not_open: {
+    retryable: false,
+    cause: "The run does not wait for an answer to this question.",
+    remedy: "Answer the question that `holdfast show RUN` names.",
+  },
+  interrupted: {
+    retryable: false,
+    cause: "The process ended while a step of the run was in flight.",
+    remedy: "Continue from everything durable with `holdfast resume RUN`.",
+  },
+  interrupted_at_boundary: {
+    retryable: false,
+    cause: "The process ended while the run was held at a boundary and nothing was decided.",
+    remedy: "Continue with `holdfast resume RUN`; nothing was lost.",
+  },
+  interrupted_before_dispatch: {
+    retryable: false,
+    cause: "The process ended before the run was dispatched to its backend.",
+    remedy: "Continue with `holdfast resume RUN`, or send the text again.",
+  },
+  not_held: {
+    retryable: true,
+    cause: "The run is not held at a boundary for this handoff.",
+    remedy: "Wait for `ready`; if it was false, the run ended or the request was cancelled.",
+  },
+  not_sealed: {
+    retryable: false,
+    cause: "The run was not sealed, so no successor may continue its turn.",
+    remedy: "Resume without the purpose `handoff` to continue in a new turn.",
+  },
+  nothing_to_resume: {
+    retryable: false,
+    cause: "The run completed its turn.",
+    remedy: "Send the next message instead.",
+  },
+  receipt_invalid: {
+    retryable: false,
+    cause: "A receipt was changed, or what it holds does not prove one successor for one seal.",
+    remedy: "Write the receipt again from its state root with `holdfast receipt RUN`.",
+  },
+  receipt_unavailable: {
+    retryable: false,
+    cause: "The run belongs to no turn that was sealed and continued.",
+    remedy: "A receipt exists for a turn that was handed off and dispatched by its successor.",
+  },
+  run_active: {
+    retryable: true,
+    cause: "The run has not ended; only an ended or a sealed run can be continued.",
+    remedy: "Wait for its end, stop it, or hand it off.",
+  },
+  run_not_active: {
+    retryable: false,
+    cause: "The run has ended, or it is not the session's current one.",
+    remedy: "`holdfast show RUN` tells how it ended.",
+  },
+  run_not_found: {
+    retryable: false,
+    cause: "No run has this id.",
+    remedy: "`holdfast ls runs` lists them.",
+  },
+  run_stopping: {
+    retryable: false,
+    cause: "The run was stopped and starts no further tool.",
+    remedy: "End the step when its signal is aborted.",
+  },
+  seal_not_durable: {
+    retryable: true,
+    cause: "The handoff was committed, and the commit of its seal failed. The run stays paused.",
+    remedy: "Mend what `cause` names; `recover()` or the next start writes the seal.",
+  },
+  sealed_for_successor: {
+    retryable: false,
+    cause: "The run is sealed: only the successor that its seal names may continue it.",
+    remedy: "Resume with the purpose `handoff`.",
+  },
+  session_archived: {
+    retryable: false,
+    cause: "The session is archived.",
+    remedy: "Create a new session.",
+  },
+  session_busy: {
+    retryable: true,
+    cause: "A turn of the session is under way, or sealed and waiting for its successor.",
+    remedy: "Wait for it, stop it, or resume it.",
+  },
+  session_not_found: {
+    retryable: false,
+    cause: "No session has this id.",
+    remedy: "`holdfast ls sessions` lists them.",
+  },
+  source_composition_missing: {
+    retryable: false,
+    cause: "The stored composition of the sealed run is gone.",
+    remedy: "Restore the state root from a backup, or stop the turn.",
+  },
+  source_identity_changed: {
+    retryable: false,
+    cause: "The source is not what it was when the continuation was checked.",
+    remedy: "Check again.",
+  },
+  step_report_invalid: {
+    retryable: false,
+    cause: "The backend reported a step in a form that does not fit: for example a negative number of remaining steps.",
+    remedy: "Correct the backend: the message names the field.",
+  },
+  step_unknown: {
+    retryable: false,
+    cause: "A step's result could not be committed, so whether it was done is unknown.",
+    remedy: "Continue from everything durable with `holdfast resume RUN`.",
+  },
+  stop_in_progress: {
+    retryable: false,
+    cause: "The turn is being stopped already.",
+    remedy: "Wait for its end.",
+  },
+  successor_not_new: {
+    retryable: false,
+    cause: "A handoff names its own run, or the turn's root run, as the successor.",
+    remedy: "Name a new run, or let Holdfast mint the id.",
+  },
+  too_many_calls: {
+    retryable: true,
+    cause: "A run has 256 open tool calls at most.",
+    remedy: "Wait for some of them to settle.",
+  },
+  tool_aborted: {
+    retryable: false,
+    cause: "A tool was running when its turn was stopped.",
+    remedy: "The call's outcome says so; continue with `holdfast resume RUN` if wanted.",
+  },
+  tool_arguments_invalid: {
+    retryable: false,
+    cause: "The model called a tool with arguments that do not fit its schema. The tool was not run.",
+    remedy: "The outcome goes back to the model, which may call again.",
+  },
+  tool_failed: {
+    retryable: false,
+    cause: "A tool threw an error that has no code of its own.",
+    remedy: "The outcome goes back to the model; its message is the tool's.",
+  },
+  tool_result_invalid: {
+    retryable: false,
+    cause: "A tool's result is not plain JSON or is larger than 64 KiB.",
+    remedy: "Keep digests and counts in the result and put bodies into blobs.",
+  },
+  tool_unknown: {
+    retryable: false,
+    cause: "The model called a tool that the backend does not have.",
+    remedy: "The outcome goes back to the model.",
+  },
+  tool_unsettled: {
+    retryable: false,
+    cause: "A step ended while one of its tool calls had no outcome.",
+    remedy: "Correct the backend: a step ends after its tools.",
+  },
+  tools_unknown: {
+    retryable: false,
+    cause: "A tool call of the run has no known outcome, and its tool does not declare that calling it again is safe.",
+    remedy: "Find out what the tool did, and begin a new turn that says so.",
+  },
+  turn_superseded: {
+    retryable: false,
+    cause: "The session has begun another turn since the run ended; continuing the run would leave that turn out of the transcript.",
+    remedy: "Continue the session's last run, or send the next message.",
+  },
+} as const satisfies Record<string, CodeEntry>;
+
+export type AgentCode = keyof typeof AGENT_CODES | keyof typeof ENGINE_CODES;
+
+/** Every code that Holdfast can give. */
+export const CODES: Readonly<Record<string, CodeEntry>> = { ...ENGINE_CODES, ...AGENT_CODES };
+
+/** An error of the agent runtime; the compiler checks that the code is registered. */
+export function agentError(code: AgentCode, message: string, options: { cause?: unknown; details?: ErrorDetails } = {}): HoldfastError {
+  return codedError(code, message, options);
+}
+
+/** An error whose code comes from a machine or from a stored outcome. */
+export function codedError(code: string, message: string, options: { cause?: unknown; details?: ErrorDetails } = {}): HoldfastError {
+  return new HoldfastError(code, message, { ...options, retryable: CODES[code]?.retryable ?? false });
+}

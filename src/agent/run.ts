@@ -1,0 +1,172 @@
+/** A handle on one run: its events, its end, a stop, a handoff. It holds no state of its own. */
+
+import { v7 } from "uuid";
+import type { Outcome, Seal, Source } from "../../machines/index.ts";
+import { handoff as handoffMachine, run as runMachine, session as sessionMachine } from "../../machines/index.ts";
+import type { ActorRef, Answer } from "../actor/actor-ref.ts";
+import type { Engine } from "../actor/engine.ts";
+import type { Entry } from "../actor/feed.ts";
+import type { Json } from "../actor/json.ts";
+import type { ToolOutcome } from "./backend.ts";
+import { agentError, codedError } from "./error.ts";
+import { Handoff, sealFailure } from "./handoff.ts";
+import { messageText } from "./transcript.ts";
+
+/** Facts that one entry can have, and more: a cursor is the entry's seq times this, and the fact's place in the entry. */
+const PLACES = 1024;
+
+/** What a run states, in order, and its partial output as it comes. Pass a `cursor` as `after` to go on behind its event. */
+export type RunEvent = { readonly cursor: number; readonly at: number; readonly runId: string } & (
+  | {
+      readonly type: "run.opened";
+      readonly turnId: string;
+      readonly sessionId: string;
+      readonly rootRunId: string;
+      readonly source: Source;
+    }
+  | { readonly type: "run.dispatched" }
+  | { readonly type: "message.added"; readonly role: "user" | "assistant"; readonly text: string }
+  | { readonly type: "composition.recorded"; readonly composerId: string; readonly composerRevision: string; readonly body: string }
+  | { readonly type: "tool.called"; readonly callId: string; readonly name: string; readonly args: Json }
+  | { readonly type: "tool.settled"; readonly callId: string; readonly name: string; readonly outcome: ToolOutcome }
+  | { readonly type: "tool.unknown"; readonly callId: string; readonly name: string }
+  | { readonly type: "run.waiting"; readonly id: string; readonly question: string }
+  | { readonly type: "handoff.requested" | "handoff.held" | "handoff.committed" | "handoff.cancelled"; readonly handoffId: string }
+  | ({ readonly type: "run.sealed" } & Seal)
+  | ({ readonly type: "run.ended" } & Outcome)
+  /** Not stored, and never repeated. */
+  | { readonly type: "partial"; readonly output: Json }
+);
+
+/** A handoff's identities, and a way to withdraw it. */
+export interface HandoffOptions {
+  /** Identities, each minted where absent and fixed from here on. */
+  readonly id?: string;
+  readonly successorRunId?: string;
+  readonly claimId?: string;
+  /** Aborting it before the commit cancels the request; afterwards it has no effect. */
+  readonly signal?: AbortSignal;
+}
+
+/** How a run ended: its outcome, or the seal that names its successor. */
+export type RunEnd = Outcome | { readonly kind: "sealed"; readonly seal: Seal };
+
+/** One run, live or ended. */
+export class Run {
+  readonly id: string;
+  readonly #engine: Engine;
+  readonly #actor: ActorRef<typeof runMachine>;
+
+  constructor(engine: Engine, id: string) {
+    const actor = engine.get(runMachine, id);
+    if (!actor) throw agentError("run_not_found", `there is no run ${id}`);
+    this.id = id;
+    this.#engine = engine;
+    this.#actor = actor;
+  }
+
+  get turnId(): string {
+    return this.#actor.getSnapshot().context.turnId;
+  }
+
+  get sessionId(): string {
+    return this.#actor.getSnapshot().context.sessionId;
+  }
+
+  /** The machine's last committed snapshot. */
+  getSnapshot() {
+    return this.#actor.getSnapshot();
+  }
+
+  /**
+   * What the run states, from the cursor `after` on (default 0: from the start), with partial output between; ends with the run.
+   * Throws `seal_not_durable` where the seal's commit failed.
+   */
+  async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncGenerator<RunEvent> {
+    let cursor = options.after ?? 0;
+    const seq = Math.floor(cursor / PLACES);
+    // The cursor's own entry is read again: it may have facts behind it.
+    for await (const watched of this.#actor.watchAll({ ...options, after: Math.max(0, seq - 1) })) {
+      if (watched.kind === "lost") {
+        if (watched.effect === "flush") throw sealFailure(watched.error);
+        continue;
+      }
+      if (watched.kind === "progress") {
+        yield { type: "partial", cursor, at: 0, runId: this.id, output: watched.output };
+        continue;
+      }
+      const { entry } = watched;
+      for (const [place, fact] of entry.facts.entries()) {
+        const own = entry.seq * PLACES + place;
+        if (own <= cursor) continue;
+        cursor = own;
+        yield toRunEvent({ cursor, at: entry.at, runId: this.id }, entry, fact);
+      }
+    }
+  }
+
+  /** Resolves with how the run ends. A run that is held, waiting or paused has not ended. */
+  async end(options: { readonly signal?: AbortSignal } = {}): Promise<RunEnd> {
+    const { context } = await this.#actor.waitFor((snapshot) => snapshot.status === "done", options);
+    return context.outcome ?? { kind: "sealed", seal: context.preview as Seal };
+  }
+
+  /**
+   * Stops the run's turn, whoever decides about it: the run, or its handoff once it is sealed. Resolves when the stop is durable;
+   * `end()` tells when the turn is over. Throws `run_not_active`, `stop_in_progress`.
+   */
+  async stop(options: { readonly by?: "user" | "shutdown" } = {}): Promise<void> {
+    const { sessionId, turnId } = this.#actor.getSnapshot().context;
+    const session = this.#engine.get(sessionMachine, sessionId);
+    if (!session) throw agentError("session_not_found", `there is no session ${sessionId}`);
+    const answer = await session.send({ type: "turn.stop", turnId, by: options.by ?? "user" });
+    if (answer.kind === "ignored") throw codedError(answer.reason ?? "run_not_active", `the turn of run ${this.id} cannot be stopped now`);
+    if (answer.kind === "refused") throw codedError(answer.code === "actor_final" ? "run_not_active" : answer.code, answer.message);
+  }
+
+  /** Answers the question that the run waits for. Throws `interaction_not_open`. */
+  async answer(interactionId: string, answer: string): Promise<void> {
+    this.#demand(await this.#actor.send({ type: "interaction.answered", interactionId, answer }), "interaction_not_open");
+  }
+
+  /**
+   * Asks the run to be held at its next boundary, for a successor whose identities are fixed from here on. Resolves when the request
+   * is durable. Throws `run_not_active`, `handoff_in_progress`, `successor_not_new`, `identity_taken`.
+   */
+  async requestHandoff(options: HandoffOptions = {}): Promise<Handoff> {
+    const handoffId = options.id ?? v7();
+    if (options.signal?.aborted) throw options.signal.reason;
+    const request = {
+      type: "handoff.request" as const,
+      handoffId,
+      successorRunId: options.successorRunId ?? v7(),
+      claimId: options.claimId ?? v7(),
+    };
+    this.#demand(await this.#actor.send(request), "run_not_active");
+    const actor = this.#engine.get(handoffMachine, handoffId) as ActorRef<typeof handoffMachine>;
+    return new Handoff(actor, this.#actor, options.signal);
+  }
+
+  #demand(answer: Answer, otherwise: string): void {
+    if (answer.kind === "ignored") throw codedError(answer.reason ?? otherwise, `the run ${this.id} does not take this now`);
+    if (answer.kind === "refused") throw codedError(answer.code === "actor_final" ? "run_not_active" : answer.code, answer.message);
+  }
+}
+
+function toRunEvent(
+  base: { cursor: number; at: number; runId: string },
+  entry: Entry,
+  fact: { type: string; [key: string]: any },
+): RunEvent {
+  const event = entry.event as Record<string, any>;
+  switch (fact.type) {
+    case "message.added":
+      return { ...base, type: "message.added", role: fact.role, text: messageText(event, fact.from) };
+    case "tool.called":
+      return { ...base, type: "tool.called", callId: event.callId, name: event.name, args: event.args };
+    case "tool.settled":
+      return { ...base, type: "tool.settled", callId: event.callId, name: fact.name, outcome: event.outcome };
+    default:
+      return { ...fact, ...base } as unknown as RunEvent;
+  }
+}

@@ -1,0 +1,152 @@
+/** The agent runtime over an engine: sessions, runs, continuations. Composition only; lifecycle rules are in `machines/`. */
+
+import { resolve } from "node:path";
+import { v7 } from "uuid";
+import { machines, session as sessionMachine } from "../../machines/index.ts";
+import { type Engine, type EngineOptions, openEngine } from "../actor/engine.ts";
+import type { ActorFilter, ActorRow, Page, Store } from "../actor/store.ts";
+import type { Verified } from "../actor/verify.ts";
+import type { Backend } from "./backend.ts";
+import { type CheckOptions, type Continuation, type ContinuationCheck, checkContinuation, claimContinuation } from "./continuation.ts";
+import { agentError, codedError } from "./error.ts";
+import { type Receipt, receiptOf } from "./receipt.ts";
+import { Run, type RunEvent } from "./run.ts";
+import { Session } from "./session.ts";
+import { runHandlers } from "./step.ts";
+import { verifyRoot } from "./verify.ts";
+
+/** Backends, and the engine's limits, clock and probes. */
+export interface RuntimeOptions extends Omit<EngineOptions, "machines" | "effects"> {
+  /** Backends by the name under which sessions ask for them. */
+  readonly backends: Readonly<Record<string, Backend>>;
+}
+
+/** By what, where and under which permissions a session works. */
+export interface SessionOptions {
+  /** Name of a backend; it is looked up again by whichever process goes on with the session. */
+  readonly backend: string;
+  /** Where tools work. Default: the process's working directory. */
+  readonly cwd?: string;
+  /** Default `ask`. */
+  readonly permissionMode?: "explore" | "ask" | "bypass";
+  readonly name?: string;
+  /** Minted where absent. With the same id and options, the existing session is given. */
+  readonly id?: string;
+}
+
+/** Opens the runtime on a store whose owner this process is, and recovers. */
+export async function openRuntime(store: Store, options: RuntimeOptions): Promise<Holdfast> {
+  const { backends, ...engineOptions } = options;
+  let engine: Engine | undefined;
+  const effects = runHandlers({
+    backends,
+    engine: () => {
+      if (!engine) throw agentError("closed", "the runtime is not open");
+      return engine;
+    },
+  });
+  // Recovery starts handlers, and these need the engine before `openEngine` resolves.
+  const opened = await openEngine(store, { ...engineOptions, machines, effects }, (made) => {
+    engine = made;
+  });
+  return new Holdfast(opened, backends);
+}
+
+/** The agent runtime of one state root. */
+export class Holdfast {
+  readonly #engine: Engine;
+  readonly #backends: Readonly<Record<string, Backend>>;
+  /** Runs that this process is continuing. */
+  readonly #continuing = new Set<string>();
+
+  constructor(engine: Engine, backends: Readonly<Record<string, Backend>>) {
+    this.#engine = engine;
+    this.#backends = backends;
+  }
+
+  /** This ownership's number; each opening of the root has a higher one. */
+  get epoch(): number {
+    return this.#engine.epoch;
+  }
+
+  get rootId(): string {
+    return this.#engine.store.rootId;
+  }
+
+  /** Throws `backend_unknown`, `input_invalid`, `actor_exists`. */
+  async createSession(options: SessionOptions): Promise<Session> {
+    const { backend, permissionMode = "ask", name = null, id = v7() } = options;
+    if (!Object.hasOwn(this.#backends, backend))
+      throw agentError("backend_unknown", `no backend ${backend} was passed to openHoldfast`, { details: { path: "backend" } });
+    const configuration = { backend, cwd: resolve(options.cwd ?? "."), permissionMode };
+    await this.#engine.create(sessionMachine, id, { input: { sessionId: id, name, configuration } });
+    return new Session(this.#engine, id);
+  }
+
+  /** Throws `session_not_found`. */
+  session(id: string): Session {
+    return new Session(this.#engine, id);
+  }
+
+  /** Throws `run_not_found`. */
+  run(id: string): Run {
+    return new Run(this.#engine, id);
+  }
+
+  /** Reads whether a run can be continued: `continue`, or `park` with every reason. Writes nothing. */
+  checkContinuation(runId: string, options: CheckOptions = {}): ContinuationCheck {
+    return checkContinuation(this.#engine, runId, options);
+  }
+
+  /**
+   * Continues a run that was checked and gives the new run's events. Before the claim it throws and leaves no trace:
+   * `continuation_in_progress`, `source_identity_changed`, `source_composition_missing`, `continuation_claim_conflict`,
+   * `session_busy`, `turn_superseded`, and what the check would park with. A successor that ends before its dispatch throws its outcome's code, for example `composition_drift`.
+   */
+  async *resume(continuation: Continuation, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<RunEvent> {
+    const source = continuation?.source?.runId;
+    if (this.#continuing.has(source)) throw agentError("continuation_in_progress", `this process is continuing the run ${source} already`);
+    this.#continuing.add(source);
+    try {
+      const run = await claimContinuation(this.#engine, continuation);
+      let dispatched = false;
+      for await (const event of run.events(options)) {
+        if (event.type === "run.dispatched") dispatched = true;
+        if (event.type === "run.ended" && event.kind === "failed" && !dispatched)
+          throw codedError(event.error.code, event.error.message, { details: { run: run.id, drift: event.drift } });
+        yield event;
+      }
+    } finally {
+      this.#continuing.delete(source);
+    }
+  }
+
+  /** Starts what is open and has no running handler: a seal that could not be written, for example. Interrupts nobody. */
+  recover(): Promise<void> {
+    return this.#engine.recover();
+  }
+
+  /** Evidence, checkable offline, that a sealed turn was continued once. Throws `run_not_found`, `receipt_unavailable`. */
+  receipt(runId: string): Receipt {
+    return receiptOf(this.#engine.store, runId);
+  }
+
+  /** Checks every row of the root, and what the machines promise across actors. */
+  verify(): Verified {
+    return verifyRoot(this.#engine.store);
+  }
+
+  /** A page of sessions, runs and handoffs, in the order of their creation. */
+  list(filter: ActorFilter = {}, page: Partial<Page> = {}): (ActorRow & { readonly ordinal: number })[] {
+    return this.#engine.list(filter, page);
+  }
+
+  /** Ends handlers and watchers, commits what was asked for, and releases the root. Live runs are interrupted by the next opening. */
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

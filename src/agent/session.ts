@@ -1,0 +1,77 @@
+/** A handle on one session. It holds no state of its own. */
+
+import { v5, v7 } from "uuid";
+import { session as sessionMachine } from "../../machines/index.ts";
+import type { ActorRef } from "../actor/actor-ref.ts";
+import type { Engine } from "../actor/engine.ts";
+import { agentError, codedError } from "./error.ts";
+import { Run } from "./run.ts";
+
+/** Namespace of ids that are derived from a caller's key, so that a repeated send names the same run. */
+const KEYED = "6f1c2f0e-6b0f-4b55-9d0e-2d1a3a7f0c11";
+
+/** A turn's identities, origin and limit. */
+export interface TurnOptions {
+  /** Minted where absent. */
+  readonly turnId?: string;
+  readonly runId?: string;
+  readonly origin?: { readonly kind: "user" } | { readonly kind: "goal"; readonly goalId: string };
+  /** Steps that the turn may take; null or absent: no limit. */
+  readonly maxSteps?: number | null;
+  /** Makes the send idempotent: the same key and text begin one turn, however often they are sent. */
+  readonly key?: string;
+}
+
+/** One conversation, live or archived. */
+export class Session {
+  readonly id: string;
+  readonly #engine: Engine;
+  readonly #actor: ActorRef<typeof sessionMachine>;
+
+  constructor(engine: Engine, id: string) {
+    const actor = engine.get(sessionMachine, id);
+    if (!actor) throw agentError("session_not_found", `there is no session ${id}`);
+    this.id = id;
+    this.#engine = engine;
+    this.#actor = actor;
+  }
+
+  /** The machine's last committed snapshot. */
+  getSnapshot() {
+    return this.#actor.getSnapshot();
+  }
+
+  /**
+   * Begins a turn. Resolves when its run is durable. Throws `session_busy`, `session_archived`, `identity_taken`,
+   * `idempotency_conflict`, `event_invalid`.
+   */
+  async send(text: string, options: TurnOptions = {}): Promise<Run> {
+    const { key } = options;
+    const mint = (role: string) => (key === undefined ? v7() : v5(`${this.id}\n${role}\n${key}`, KEYED));
+    const event = {
+      type: "session.send" as const,
+      turnId: options.turnId ?? mint("turn"),
+      runId: options.runId ?? mint("run"),
+      text,
+      origin: options.origin ?? { kind: "user" as const },
+      maxSteps: options.maxSteps ?? null,
+    };
+    const answer = await this.#actor.send(event, key === undefined ? {} : { key });
+    if (answer.kind === "accepted") return new Run(this.#engine, event.runId);
+    if (answer.kind === "ignored") throw codedError(answer.reason ?? "session_busy", `the session ${this.id} does not begin a turn now`);
+    throw codedError(answer.code === "actor_final" ? "session_archived" : answer.code, answer.message);
+  }
+
+  /** The run that decides about the turn under way, or undefined where the session is idle. */
+  currentRun(): Run | undefined {
+    const turn = this.#actor.getSnapshot().context.turn;
+    return turn ? new Run(this.#engine, turn.runId) : undefined;
+  }
+
+  /** Closes the session for good. Throws `session_busy`. */
+  async archive(): Promise<void> {
+    const answer = await this.#actor.send({ type: "session.archive" });
+    if (answer.kind === "ignored") throw codedError(answer.reason ?? "session_busy", `the session ${this.id} has a turn under way`);
+    if (answer.kind === "refused" && answer.code !== "actor_final") throw codedError(answer.code, answer.message);
+  }
+}

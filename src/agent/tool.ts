@@ -1,0 +1,139 @@
+/**
+ * Tool: the calls of one step, each between its two commits.
+ *
+ * Guarantees: T1 (`tool.call`) is durable before the tool starts, T2 (`tool.settle`) before the backend sees the result; an id names one
+ * call of its run; when the step has ended, none of its calls is in flight and none can be made.
+ */
+
+import type { Engine } from "../actor/engine.ts";
+import { HoldfastError } from "../actor/error.ts";
+import type { EffectCall } from "../actor/handler.ts";
+import { firstIssue } from "../actor/input.ts";
+import { type Json, notJson } from "../actor/json.ts";
+import { entriesOf } from "../actor/verify.ts";
+import type { Backend, Tool, ToolOutcome } from "./backend.ts";
+import { agentError, codedError } from "./error.ts";
+import type { ContextOf } from "./snapshot.ts";
+
+/** Bytes of a tool result's JSON text, at most. */
+export const TOOL_RESULT_BYTES = 65_536;
+
+interface ToolCall {
+  readonly name: string;
+  readonly args: Json;
+  readonly callId: string;
+}
+
+export class ToolCalls {
+  readonly #engine: Engine;
+  readonly #context: ContextOf<"run">;
+  readonly #backend: Backend;
+  readonly #call: EffectCall<{ step: number }>;
+  readonly #pending = new Set<Promise<unknown>>();
+  #minted = 0;
+  #known: Set<string> | undefined;
+  #over = false;
+
+  constructor(engine: Engine, context: ContextOf<"run">, backend: Backend, call: EffectCall<{ step: number }>) {
+    this.#engine = engine;
+    this.#context = context;
+    this.#backend = backend;
+    this.#call = call;
+  }
+
+  /** Rejects where T1 or T2 is refused or cannot be committed: the step cannot go on then. */
+  make(name: string, args: Json, callId?: string): Promise<ToolOutcome> {
+    const made = this.#made({ name, args, callId: callId ?? `${this.#call.params.step}.${++this.#minted}` }, callId !== undefined);
+    this.#pending.add(made);
+    // Here a rejection that the backend does not wait for is kept from being unhandled.
+    const settled = () => void this.#pending.delete(made);
+    made.then(settled, settled);
+    return made;
+  }
+
+  /** Resolves when every call has its outcome, also those that the backend did not wait for. */
+  async end(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
+    this.#over = true;
+  }
+
+  async #made(tool: ToolCall, named: boolean): Promise<ToolOutcome> {
+    if (this.#over) throw agentError("effect_gone", `the step that called ${tool.name} has ended`);
+    // Ids that are minted here name the step, so they cannot repeat one of an earlier step.
+    if (named && this.#named().has(tool.callId)) throw agentError("call_repeated", `the run has made a call ${tool.callId} before`);
+    this.#known?.add(tool.callId);
+    return callTool(this.#engine, this.#context, this.#backend, this.#call, tool);
+  }
+
+  /** Ids of all calls that the run has made; read from its journal once a step, and only where ids are given by the backend. */
+  #named(): Set<string> {
+    if (this.#known) return this.#known;
+    this.#known = new Set();
+    for (const row of entriesOf(this.#engine.store, `run/${this.#context.runId}`))
+      if (row.facts.includes('"tool.called"')) this.#known.add(JSON.parse(row.event).callId);
+    return this.#known;
+  }
+}
+
+async function callTool(
+  engine: Engine,
+  context: ContextOf<"run">,
+  backend: Backend,
+  call: EffectCall,
+  { name, args, callId }: ToolCall,
+): Promise<ToolOutcome> {
+  call.signal.throwIfAborted();
+  const tool = backend.tools?.find((candidate) => candidate.name === name);
+  const found = notJson(args);
+  if (found) throw agentError("argument_invalid", `the arguments of ${name} are not plain JSON at ${found}`, { details: { path: found } });
+  await send(call, { type: "tool.call", callId, name, args, reconcile: tool?.reconcile ?? null });
+  const outcome = await execute(engine, context, tool, call, { name, args, callId });
+  await send(call, { type: "tool.settle", callId, outcome });
+  return outcome;
+}
+
+async function send(call: EffectCall, event: { readonly type: string; readonly [key: string]: unknown }): Promise<void> {
+  const answer = await call.send(event);
+  if (answer.kind === "accepted") return;
+  if (answer.kind === "refused") throw codedError(answer.code, answer.message);
+  throw codedError(answer.reason ?? "run_not_active", `the run does not take ${event.type} now`);
+}
+
+async function execute(
+  engine: Engine,
+  context: ContextOf<"run">,
+  tool: Tool | undefined,
+  call: EffectCall,
+  { name, args, callId }: ToolCall,
+): Promise<ToolOutcome> {
+  const refuse = (code: string, message: string): ToolOutcome => ({
+    ok: false,
+    error: { code, message: message.toWellFormed().slice(0, 2000) },
+  });
+  if (!tool) return refuse("tool_unknown", `the backend has no tool ${name}`);
+  const parsed = tool.parameters.safeParse(args);
+  if (!parsed.success) {
+    const { path, message } = firstIssue(parsed.error);
+    return refuse("tool_arguments_invalid", `the arguments of ${name} do not fit: ${path} ${message}`);
+  }
+  try {
+    const result = await tool.execute(parsed.data, {
+      runId: context.runId,
+      callId,
+      cwd: context.configuration.cwd,
+      signal: call.signal,
+      putBlob: (bytes) => call.putBlob(bytes),
+      getBlob: (digest) => engine.getBlob(digest),
+    });
+    const found = notJson(result);
+    if (found) return refuse("tool_result_invalid", `the result of ${name} is not plain JSON at ${found}`);
+    const bytes = Buffer.byteLength(JSON.stringify(result));
+    if (bytes > TOOL_RESULT_BYTES)
+      return refuse("tool_result_invalid", `the result of ${name} has ${bytes} bytes; ${TOOL_RESULT_BYTES} are allowed`);
+    return { ok: true, result };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (call.signal.aborted) return refuse("tool_aborted", message);
+    return refuse(error instanceof HoldfastError ? error.code : "tool_failed", message);
+  }
+}

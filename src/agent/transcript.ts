@@ -1,0 +1,71 @@
+/** Transcript: the facts of a conversation over all runs that lead to one, oldest first, read from the journal page by page. */
+
+import type { Entry } from "../actor/feed.ts";
+import { toEntry } from "../actor/feed.ts";
+import type { StoreReader } from "../actor/store.ts";
+import { entriesOf } from "../actor/verify.ts";
+import type { TranscriptEntry, TranscriptFact } from "./backend.ts";
+import type { ContextOf } from "./snapshot.ts";
+import { contextOf } from "./snapshot.ts";
+
+/** Runs from the conversation's first to this one. */
+export function lineage(reader: StoreReader, runId: string): ContextOf<"run">[] {
+  const runs: ContextOf<"run">[] = [];
+  const seen = new Set<string>();
+  for (let id: string | null = runId; id !== null && !seen.has(id); ) {
+    seen.add(id);
+    const context: ContextOf<"run"> | undefined = contextOf(reader, "run", id);
+    if (!context) break;
+    runs.unshift(context);
+    id = context.previousRunId;
+  }
+  return runs;
+}
+
+/** Every message and tool fact of the runs that lead to `runId`, and its own. */
+export function* transcript(reader: StoreReader, runId: string): Generator<TranscriptEntry> {
+  for (const { runId: member, turnId } of lineage(reader, runId))
+    for (const row of entriesOf(reader, `run/${member}`)) {
+      // Most entries of a long run are tool facts; parse a row only where it has any fact.
+      if (row.facts === "[]") continue;
+      const entry = toEntry({ ...row, position: 0 });
+      for (const fact of transcriptFacts(entry)) yield { runId: member, turnId, seq: entry.seq, fact };
+    }
+}
+
+/** The user's text that a run goes on answering: the nearest run before it that recorded one. */
+export function headAnchor(reader: StoreReader, runId: string): { runId: string; turnId: string; text: string } | null {
+  for (const { runId: member, turnId } of lineage(reader, runId).reverse()) {
+    const opening = reader.journal(`run/${member}`, { limit: 1 })[0];
+    const text = opening && (JSON.parse(opening.event).input.text as string | null);
+    if (typeof text === "string") return { runId: member, turnId, text };
+  }
+  return null;
+}
+
+/** What an entry's facts say in full: a fact that restates its event refers to it, so the two are joined here. */
+function* transcriptFacts(entry: Entry): Generator<TranscriptFact> {
+  for (const fact of entry.facts) {
+    const event = entry.event as Record<string, any>;
+    switch (fact.type) {
+      case "message.added":
+        yield { type: "message.added", role: fact.role as "user" | "assistant", text: messageText(event, fact.from as string) };
+        break;
+      case "tool.called":
+        yield { type: "tool.called", callId: event.callId, name: event.name, args: event.args, reconcile: event.reconcile };
+        break;
+      case "tool.settled":
+        yield { type: "tool.settled", callId: event.callId, name: fact.name as string, outcome: event.outcome };
+        break;
+      case "tool.unknown":
+        yield { type: "tool.unknown", callId: fact.callId as string, name: fact.name as string };
+        break;
+    }
+  }
+}
+
+/** The text that a `message.added` fact refers to. */
+export function messageText(event: Record<string, any>, from: string): string {
+  if (from === "input") return event.input.text;
+  return from === "output" ? event.output.text : event.answer;
+}

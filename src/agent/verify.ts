@@ -1,0 +1,56 @@
+/** Verify: the engine's checks, and what the agent's machines promise across actors. */
+
+import { machines } from "../../machines/index.ts";
+import { registerAll } from "../actor/engine.ts";
+import type { Fault } from "../actor/fold.ts";
+import type { StoreReader } from "../actor/store.ts";
+import { type Verified, verify } from "../actor/verify.ts";
+import { storedComposition } from "./composition.ts";
+import { type ContextOf, contextOf } from "./snapshot.ts";
+
+/** Checks every row of a root and every promise across its actors. Reads only; a root that is in use may be checked. */
+export function verifyRoot(reader: StoreReader): Verified {
+  const verified = verify(reader, registerAll(machines), (transition) => transition());
+  const faults: Fault[] = [...verified.faults];
+  for (let after = 0; ; ) {
+    const page = reader.actors({ machine: "run" }, { after, limit: 500 });
+    for (const row of page) {
+      try {
+        const run = contextOf(reader, "run", row.id);
+        if (run) faults.push(...checkRun(reader, row.address, run));
+      } catch (error) {
+        faults.push({
+          code: "snapshot_damaged",
+          actor: row.address,
+          seq: row.seq,
+          message: error instanceof Error ? error.message : String(error),
+        });
+      }
+    }
+    const last = page.at(-1);
+    if (!last || page.length < 500) break;
+    after = last.ordinal;
+  }
+  for (const letter of reader.deadLetters({ reason: "delivery_ignored" }, { limit: 100 }))
+    faults.push({
+      code: "delivery_ignored",
+      actor: letter.receiver,
+      seq: null,
+      message: `${letter.receiver} ignored an event of ${letter.sender} (entry ${letter.seq})`,
+    });
+  return { ...verified, ok: faults.length === 0, faults };
+}
+
+function* checkRun(reader: StoreReader, address: string, run: ContextOf<"run">): Generator<Fault> {
+  const fault = (code: string, message: string): Fault => ({ code, actor: address, seq: null, message });
+  if (run.composition && !storedComposition(reader, run.composition))
+    yield fault("row_missing", "the body of its composition is missing or is not what its hashes say");
+  if (run.source.kind === "fresh") return;
+  // One run at most starts from a boundary: the identity table must say that it is this one.
+  const owner = reader.identity(`boundary/${run.source.runId}`);
+  if (owner !== address)
+    yield fault("row_unexpected", `it continues run/${run.source.runId}, whose boundary belongs to ${owner ?? "nobody"}`);
+  const source = contextOf(reader, "run", run.source.runId);
+  if (run.source.kind === "handoff" && source?.preview?.successorRunId !== run.runId)
+    yield fault("row_unexpected", `the seal of run/${run.source.runId} does not name it`);
+}

@@ -1,0 +1,51 @@
+/** `holdfast`: a runtime for agent sessions whose runs can be held at a safe boundary, sealed, and continued exactly once. */
+
+import { type Holdfast, openRuntime, type RuntimeOptions } from "./agent/runtime.ts";
+import { type OwnedStoreOptions, openOwnedStore } from "./store/root-store.ts";
+
+export { HoldfastError } from "./actor/error.ts";
+export type { Fault } from "./actor/fold.ts";
+export type { Json } from "./actor/json.ts";
+export type { Verified } from "./actor/verify.ts";
+export type {
+  Backend,
+  Composition,
+  PrepareInput,
+  Reconcile,
+  StepInput,
+  StepReport,
+  Tool,
+  ToolContext,
+  ToolOutcome,
+  TranscriptEntry,
+  TranscriptFact,
+} from "./agent/backend.ts";
+export type { CheckOptions, Continuation, ContinuationCheck, ParkReason } from "./agent/continuation.ts";
+export { CODES } from "./agent/error.ts";
+export type { Handoff } from "./agent/handoff.ts";
+export { checkReceipt, type Receipt, receiptText } from "./agent/receipt.ts";
+export type { HandoffOptions, Run, RunEnd, RunEvent } from "./agent/run.ts";
+export type { Holdfast, RuntimeOptions, SessionOptions } from "./agent/runtime.ts";
+export type { Session, TurnOptions } from "./agent/session.ts";
+export { type FakeBackendOptions, fakeBackend, fakeComposition, type Script, type ScriptedStep } from "./backend/fake.ts";
+export { type SurveyOptions, surveyBackend } from "./backend/survey.ts";
+
+/** Where the state root is, and what works in it. */
+export interface OpenHoldfastOptions extends Omit<RuntimeOptions, "release">, Pick<OwnedStoreOptions, "busyTimeoutMs" | "synchronous"> {
+  /** Directory of the state root; created, with mode 0700, where there is none. */
+  readonly root: string;
+}
+
+/**
+ * Opens a state root as its owner and recovers what an earlier process left: live runs are interrupted, decided handoffs are sealed.
+ * Throws `root_owned` while another process owns it, `machine_version_newer`, `schema_newer`, `root_invalid`, `root_insecure`.
+ */
+export async function openHoldfast(options: OpenHoldfastOptions): Promise<Holdfast> {
+  const owned = openOwnedStore({ ...options, path: options.root, create: true });
+  try {
+    return await openRuntime(owned.store, { ...options, release: () => owned.release() });
+  } catch (error) {
+    owned.release();
+    throw error;
+  }
+}

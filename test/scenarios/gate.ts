@@ -1,0 +1,20 @@
+/** A point at which a script stands still until a test lets it go on. Also for child processes. */
+
+/** A point at which a script stands still: `reached` resolves when it is there, `open()` lets it go on, now or beforehand. */
+export class Gate {
+  readonly #reached = Promise.withResolvers<void>();
+  readonly #opened = Promise.withResolvers<void>();
+
+  get reached(): Promise<void> {
+    return this.#reached.promise;
+  }
+
+  pass(): Promise<void> {
+    this.#reached.resolve();
+    return this.#opened.promise;
+  }
+
+  open(): void {
+    this.#opened.resolve();
+  }
+}
