@@ -1,0 +1,45 @@
+/** The command's part of the code registry. */
+
+import { type CodeEntry, type ErrorDetails, HoldfastError } from "../actor/error.ts";
+import { CODES } from "../agent/error.ts";
+
+/** Codes that only the command gives. */
+export const CLI_CODES = {
+  command_failed: {
+    retryable: false,
+    cause: "The command met an error that has no code of its own.",
+    remedy: "The message is the original one. If it reads like a fault of Holdfast, report it with the text on stderr.",
+  },
+  command_interrupted: {
+    retryable: true,
+    cause: "The command was ended by Ctrl-C or a signal before it was done.",
+    remedy: "Call it again. A run that was under way was stopped, and can be continued with `holdfast resume RUN`.",
+  },
+  demo_failed: {
+    retryable: false,
+    cause: "The demo saw something that should not happen: a process ended early, or what was recorded is not what was expected.",
+    remedy: "The message says what. The state root is left in place: `holdfast ls` and `holdfast verify` read it.",
+  },
+  demo_timeout: {
+    retryable: true,
+    cause: "A process of the demo gave no sign of life for two minutes.",
+    remedy: "Call it again, on a smaller or a local folder.",
+  },
+  file_unwritable: {
+    retryable: true,
+    cause: "A file that the command should write cannot be written.",
+    remedy: "Name another place with `--out`.",
+  },
+} as const satisfies Record<string, CodeEntry>;
+
+export type CliCode = keyof typeof CLI_CODES;
+
+/** An error of the command; the compiler checks that the code is registered. */
+export function cliError(code: CliCode, message: string, options: { cause?: unknown; details?: ErrorDetails } = {}): HoldfastError {
+  return new HoldfastError(code, message, { ...options, retryable: CLI_CODES[code].retryable });
+}
+
+/** What to do about a code, or undefined where it is not registered. */
+export function remedyOf(code: string): string | undefined {
+  return (CLI_CODES as Record<string, CodeEntry>)[code]?.remedy ?? CODES[code]?.remedy;
+}

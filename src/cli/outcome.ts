@@ -1,0 +1,71 @@
+/** Outcome: how a turn ended, as the result of `run`, `resume` and `stop`. */
+
+import { resolve } from "node:path";
+import type { Outcome } from "../../machines/index.ts";
+import { agentError } from "../agent/error.ts";
+import { type ContextOf, contextOf } from "../agent/snapshot.ts";
+import { EXIT, type Exit } from "./exit.ts";
+import { oneLine, plural, quoted } from "./format.ts";
+import { withReader } from "./reading.ts";
+import type { Result } from "./result.ts";
+import type { Screen } from "./screen.ts";
+import { commandName } from "./self.ts";
+import { totalsOf } from "./survey.ts";
+import { fields } from "./table.ts";
+
+/** The result of a run that has ended, read from the root. */
+export function turnResult(root: string, runId: string, screen: Screen): Result {
+  return withReader(root, (reader) => {
+    const context = contextOf(reader, "run", runId);
+    const row = reader.actor(`run/${runId}`);
+    if (!context || !row) throw agentError("run_not_found", `there is no run ${runId}`);
+    const { outcome, sessionId, turnId, source } = context;
+    const totals = outcome?.kind === "completed" ? totalsOf(reader, runId) : null;
+    const { files, bytes, lines } = totals ?? { files: 0, bytes: 0, lines: 0 };
+    return {
+      exit: outcome ? exitOfOutcome(outcome) : EXIT.done,
+      document: {
+        ...(outcome?.kind === "failed" ? { error: outcome.error } : {}),
+        root,
+        run: runId,
+        session: sessionId,
+        turn: turnId,
+        continues: source.kind === "fresh" ? null : source.runId,
+        state: row.state,
+        outcome,
+        report: totals?.report ?? null,
+        survey: totals && { files, bytes, lines },
+      },
+      lines: [
+        ...(totals ? [`Surveyed ${plural(files, "file")}, ${plural(bytes, "byte")}, ${plural(lines, "line")}.`] : []),
+        ...fields([
+          ["Report", totals?.report],
+          ["Run", `${runId}  ${screen.style(outcome?.kind === "completed" ? "green" : "yellow", why(context, true))}`],
+          ["Session", sessionId],
+        ]),
+        ...(outcome && outcome.kind !== "completed"
+          ? [`Continue it: ${commandName()} resume ${quoted(runId)}${root === resolve(".holdfast") ? "" : ` --root ${quoted(root)}`}`]
+          : []),
+      ],
+    };
+  });
+}
+
+function exitOfOutcome(outcome: Outcome): Exit {
+  return { completed: EXIT.done, failed: EXIT.failed, cancelled: EXIT.interrupted }[outcome.kind];
+}
+
+/** Why a run is as it is, in a few words; empty while it is alive and nothing is asked of it. */
+export function why({ outcome, handoff }: Pick<ContextOf<"run">, "outcome" | "handoff">, final: boolean): string {
+  switch (outcome?.kind) {
+    case "completed":
+      return `completed: ${outcome.stopReason}`;
+    case "failed":
+      return `failed: ${outcome.error.code}: ${oneLine(outcome.error.message)}`;
+    case "cancelled":
+      return `cancelled by ${outcome.by}`;
+    default:
+      if (!handoff) return "";
+      return `${final ? "sealed for" : "to be handed off to"} run ${handoff.successorRunId}`;
+  }
+}

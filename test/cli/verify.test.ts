@@ -1,0 +1,129 @@
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { put, temporaryFolder } from "../backend/survey/folder.ts";
+import { handedOff, holdfast, PROJECT } from "./command.ts";
+
+/** One root with a handed-off turn; each test damages a copy of it. */
+const place = mkdtempSync(join(tmpdir(), "verify-"));
+const original = join(place, "root");
+let run = "";
+
+beforeAll(async () => {
+  const cwd = join(place, "project");
+  for (const [path, content] of Object.entries(PROJECT)) put(cwd, path, content);
+  ({ run } = await handedOff(original, cwd));
+});
+afterAll(() => rmSync(place, { recursive: true }));
+
+function copy(): string {
+  const root = join(temporaryFolder(), "root");
+  cpSync(original, root, { recursive: true, preserveTimestamps: true });
+  chmodSync(root, 0o700);
+  return root;
+}
+
+function change(root: string, sql: string, ...values: unknown[]): void {
+  const db = new Database(join(root, "holdfast.db"));
+  const { changes } = db.prepare(sql).run(...values);
+  db.close();
+  expect(changes).toBe(1);
+}
+
+describe("holdfast verify", () => {
+  it("finds nothing in a whole root", async () => {
+    expect(await holdfast(["verify", "--root", copy(), "--json"])).toMatchObject({ code: 0, json: { ok: true, actors: 4, faults: [] } });
+  });
+
+  it.each([
+    {
+      what: "a changed byte in a journal row's event",
+      damage: (root: string) =>
+        change(
+          root,
+          "UPDATE journal SET event = replace(event, 'README.md', 'READMe.md') WHERE actor = ? AND facts LIKE '%tool.called%' AND event LIKE '%README.md%'",
+          `run/${run}`,
+        ),
+    },
+    {
+      what: "a changed byte in a journal row's facts",
+      damage: (root: string) =>
+        change(
+          root,
+          "UPDATE journal SET facts = replace(facts, 'run.dispatched', 'run.dispatchee') WHERE actor = ? AND facts LIKE '%run.dispatched%'",
+          `run/${run}`,
+        ),
+    },
+    {
+      what: "a changed byte in a journal row's hash",
+      damage: (root: string) =>
+        change(
+          root,
+          "UPDATE journal SET hash = iif(substr(hash, 1, 1) = '0', '1', '0') || substr(hash, 2) WHERE actor = ? AND seq = 2",
+          `run/${run}`,
+        ),
+    },
+    {
+      what: "a changed snapshot",
+      damage: (root: string) =>
+        change(root, `UPDATE actors SET snapshot = replace(snapshot, '"stepsTaken":', '"stepsTaken":1') WHERE address = ?`, `run/${run}`),
+    },
+    {
+      what: "a changed state",
+      damage: (root: string) => change(root, "UPDATE actors SET state = 'completed' WHERE address = ?", `run/${run}`),
+    },
+    {
+      what: "a missing row in the middle of a journal",
+      damage: (root: string) => change(root, "DELETE FROM journal WHERE actor = ? AND seq = 3", `run/${run}`),
+    },
+    {
+      what: "a missing last row of a journal",
+      damage: (root: string) =>
+        change(root, "DELETE FROM journal WHERE position = (SELECT max(position) FROM journal WHERE actor = ?)", `run/${run}`),
+    },
+    {
+      what: "a missing actor",
+      damage: (root: string) => change(root, "DELETE FROM actors WHERE address = ?", `run/${run}`),
+    },
+  ])("finds $what, names the actor, and exits 1", async ({ damage }) => {
+    const root = copy();
+    damage(root);
+    const verified = await holdfast(["verify", "--root", root, "--json"]);
+    expect(verified).toMatchObject({ code: 1, json: { ok: false } });
+    expect(Object.keys(verified.json)).toEqual(["ok", "actors", "faults"]);
+    const named = verified.json.faults.filter((fault: { actor: string | null }) => fault.actor === `run/${run}`);
+    expect(named.length).toBeGreaterThan(0);
+    for (const fault of verified.json.faults) expect(Object.keys(fault)).toEqual(["code", "actor", "seq", "message"]);
+    const shown = await holdfast(["verify", "--root", root]);
+    expect(shown.code).toBe(1);
+    expect(shown.stdout).toContain(`run/${run}`);
+  });
+
+  it("finds each changed byte of a receipt, sampled over the file, names the run, and exits 1", async () => {
+    const root = copy();
+    const path = join(temporaryFolder(), "receipt.json");
+    expect((await holdfast(["receipt", run, "--root", root, "--out", path])).code).toBe(0);
+    const bytes = readFileSync(path);
+    for (let sample = 0; sample < 8; sample++) {
+      const at = Math.floor((bytes.length * sample) / 8);
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] as number) ^ 1;
+      writeFileSync(path, changed);
+      const verified = await holdfast(["verify", "--receipt", path, "--json"]);
+      expect(verified, `byte ${at}`).toMatchObject({ code: 1, json: { ok: false, faults: [{ code: "receipt_invalid", seq: null }] } });
+      expect(verified.json.faults[0].actor).toBe(`run/${run}`);
+    }
+  });
+
+  it("reads a damaged root as far as it goes: ls and show still work", async () => {
+    const root = copy();
+    change(root, "UPDATE actors SET snapshot = 'x' WHERE address = ?", `run/${run}`);
+    change(root, "UPDATE journal SET event = 'x' WHERE actor = ? AND seq = 3", `run/${run}`);
+    const listed = await holdfast(["ls", "--root", root]);
+    expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining("snapshot_damaged") });
+    const shown = await holdfast(["show", run, "--root", root]);
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining("damaged: not JSON") });
+  });
+});
