@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+const argv = process.argv;
+let root: string;
+let lines: string[];
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "holdfast-example-"));
+  lines = [];
+  process.argv = [argv[0] as string, "example", join(root, "state")];
+  vi.spyOn(console, "log").mockImplementation((...parts: unknown[]) => void lines.push(parts.join(" ")));
+});
+
+afterEach(() => {
+  process.argv = argv;
+  vi.restoreAllMocks();
+  rmSync(root, { recursive: true, force: true });
+});
+
+describe("the examples in docs", () => {
+  it("pay an order once with the engine alone", async () => {
+    await import("../docs/examples/actors.ts");
+    expect(lines).toEqual([
+      "accepted · charged 10 under order/order-17:2:0",
+      "1 xstate.init",
+      "2 order.pay",
+      "3 charge.done",
+      "verified: true",
+    ]);
+  });
+
+  it("move a turn from one runtime to the next", async () => {
+    await import("../docs/examples/agent.ts");
+    expect(lines[0]).toBe("sealed: true sealed");
+    expect(lines.filter((line) => line === "run.dispatched")).toHaveLength(1);
+    expect(lines.at(-1)).toMatch(/^continued by [0-9a-f-]{36} · verified: true$/);
+  });
+});
