@@ -36,6 +36,7 @@ const events = {
   "turn.sealed": z.strictObject({ runId: id, handoffId: id }),
   "turn.resumed": z.strictObject({ runId: id }),
   "turn.ended": z.strictObject({ runId: id, outcome }),
+  "engine.quarantined": z.strictObject({ actor: z.string(), code: z.string() }),
 };
 
 const facts = {
@@ -49,13 +50,16 @@ type Event = Typed<typeof events>;
 /** Why a session does not take a request now. */
 function refusal(snapshot: { value: unknown; context: Context }, event: { type: string; turnId?: string }): string | undefined {
   const turn = snapshot.context.turn;
+  const blocked = snapshot.value === "blocked";
   switch (event.type) {
     case "session.send":
     case "session.archive":
-      return "session_busy";
+      return blocked ? "session_blocked" : "session_busy";
     case "session.continue":
+      if (blocked) return "session_blocked";
       return turn ? "session_busy" : "turn_superseded";
     case "turn.stop":
+      if (blocked) return "session_blocked";
       return turn?.turnId === event.turnId && turn?.stopping ? "stop_in_progress" : "run_not_active";
     default:
       return undefined;
@@ -99,6 +103,7 @@ const stopRun = ({ context, event }: { context: Context; event: Extract<Event, {
 
 const begin = { target: "running", actions: ["recordTurn", "turnStarted", { type: "createActor", params: rootRun }] } as const;
 const stopByRun = { guard: "turnIsCurrent", actions: ["recordStop", { type: "deliver", params: stopRun }] } as const;
+const block = { guard: "deciderIsSetAside", target: "blocked" } as const;
 const ended = { target: "idle", actions: ["turnEnded", "recordEnd"] } as const;
 
 /** A conversation, one turn at a time, as a machine. */
@@ -137,6 +142,10 @@ export const session = setup({
     // Else the turns in between would be missing from the transcript of all that follow.
     continuesTheLastTurn: ({ context, event }) =>
       context.lastRunId === (event as Extract<Event, { type: "session.continue" }>).source.runId,
+    deciderIsSetAside: ({ context, event }) => {
+      const { actor } = event as Extract<Event, { type: "engine.quarantined" }>;
+      return actor === (context.turn?.handoffId ? `handoff/${context.turn.handoffId}` : `run/${context.turn?.runId}`);
+    },
     turnIsCurrent: ({ context, event }) => context.turn?.turnId === (event as { turnId?: string }).turnId && !context.turn?.stopping,
   },
 }).createMachine({
@@ -161,6 +170,7 @@ export const session = setup({
         "turn.waiting": "waiting",
         "turn.sealed": { target: "paused", actions: "recordSeal" },
         "turn.ended": ended,
+        "engine.quarantined": block,
       },
     },
     waiting: {
@@ -170,6 +180,7 @@ export const session = setup({
         "turn.running": "running",
         "turn.sealed": { target: "paused", actions: "recordSeal" },
         "turn.ended": ended,
+        "engine.quarantined": block,
       },
     },
     paused: {
@@ -186,7 +197,12 @@ export const session = setup({
           ],
         },
         "turn.resumed": { target: "running", actions: "recordSuccessor" },
+        "engine.quarantined": block,
       },
+    },
+    blocked: {
+      description: "Whoever decides about the turn is quarantined, so nobody does. No other turn may begin; the session can be closed.",
+      on: { "session.archive": "archived" },
     },
     archived: { type: "final", description: "The conversation is closed; it can be read and never continued." },
   },

@@ -76,6 +76,7 @@ export function macrostep(draft: Draft, work: Work, rules: Rules): Answer {
       });
     try {
       const answer = answerTo(work, attempt, rules);
+      for (const { message, error } of poisoned) tellSupervisor(message.to, error.code, attempt, rules);
       draft.merge(attempt);
       return answer;
     } catch (failure) {
@@ -185,6 +186,17 @@ function reopen(address: string, draft: Draft, cascade: Cascade): Answer {
 function repeated(recorded: AnswerRow, target: Known): Answer {
   const answer = { ...JSON.parse(recorded.answer), repeated: true } as Answer;
   return answer.kind === "accepted" && target.kind === "live" ? { ...answer, snapshot: target.snapshot } : answer;
+}
+
+/** Lets the actor that depends on one which was set aside know of it, in the same commit. */
+function tellSupervisor(address: string, code: string, draft: Draft, rules: Rules): void {
+  const known = draft.actor(address);
+  const last = known?.kind === "unavailable" ? known.last : undefined;
+  const to = last?.registration.schemas.supervisor?.(last.snapshot.context) ?? "";
+  const supervisor = draft.actor(to);
+  if (supervisor?.kind !== "live" || isFinal(supervisor.snapshot) || !supervisor.registration.schemas.events["engine.quarantined"]) return;
+  const event = { type: "engine.quarantined", actor: address, code };
+  engineEvent({ to, event, cause: { kind: "engine" } }, supervisor.registration, new Cascade(draft, rules));
 }
 
 /** An event made by the engine: where its actor cannot take it, the actor is set aside, for asking again would loop (ACT-10). */

@@ -150,6 +150,11 @@ export const AGENT_CODES = {
     cause: "The session is archived.",
     remedy: "Create a new session.",
   },
+  session_blocked: {
+    retryable: false,
+    cause: "The run or the handoff that decides about the session's turn is quarantined.",
+    remedy: "`holdfast show` names the reason. Archive the session and go on in a new one.",
+  },
   session_busy: {
     retryable: true,
     cause: "A turn of the session is under way, or sealed and waiting for its successor.",

@@ -466,6 +466,16 @@ describe.each(STORES)("a handler (%s)", (kind) => {
     expect((await work.called(2)).call).toMatchObject({ key: "counter/a:2:0", attempt: 1 });
   });
 
+  it("is not started by a commit that close() drains", async () => {
+    const { store } = place(kind);
+    const work = held();
+    const engine = await open(store, { effects: { work: work.handler } });
+    const actor = await make(engine);
+    const sent = actor.send(start);
+    await engine.close();
+    expect([(await sent).kind, work.calls.length, store.effect("counter/a:2:0")?.state]).toEqual(["accepted", 0, "open"]);
+  });
+
   it("that answers the close by failing is not taken at its word", async () => {
     const { store } = place(kind);
     const work = ({ signal }: EffectCall) =>

@@ -24,6 +24,8 @@ const sealed: Event = { type: "turn.sealed", runId: "run-1", handoffId: "handoff
 const resumed: Event = { type: "turn.resumed", runId: "run-2" };
 const ended = (runId = "run-1", outcome: unknown = completed): Event => ({ type: "turn.ended", runId, outcome: outcome as never });
 
+const setAside = (actor = "run/run-1"): Event => ({ type: "engine.quarantined", actor, code: "event_poisoned" });
+
 const after = (...events: Event[]): Situation => ({ input, events });
 
 const SITUATIONS = {
@@ -36,6 +38,7 @@ const SITUATIONS = {
   paused: after(send, sealed),
   "paused, stopping": after(send, sealed, stop()),
   "running a successor": after(send, sealed, resumed),
+  blocked: after(send, setAside()),
 } as const;
 
 const toRun = ["run/run-1 ! run.stop"];
@@ -86,6 +89,16 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "paused", when: goOn(), to: "ignored: session_busy" },
   { given: "paused, stopping", when: stop(), to: "ignored: stop_in_progress" },
   { given: "paused, stopping", when: resumed, to: "running" },
+  { given: "running", when: setAside(), to: "blocked" },
+  { given: "running", when: setAside("run/run-0"), to: "ignored" },
+  { given: "running", when: setAside("handoff/handoff-1"), to: "ignored" },
+  { given: "waiting", when: setAside(), to: "blocked" },
+  { given: "paused", when: setAside("handoff/handoff-1"), to: "blocked" },
+  { given: "paused", when: setAside(), to: "ignored" },
+  { given: "running a successor", when: setAside("run/run-2"), to: "blocked" },
+  { given: "blocked", when: send, to: "ignored: session_blocked" },
+  { given: "blocked", when: stop(), to: "ignored: session_blocked" },
+  { given: "blocked", when: archive, to: "archived" },
   { given: "running a successor", when: stop(), to: "running", requests: ["run/run-2 ! run.stop"] },
   { given: "running a successor", when: ended("run-2"), to: "idle", facts: ["turn.ended"], context: { lastRunId: "run-2", turns: 1 } },
 ];
@@ -156,20 +169,25 @@ const ARRIVES: Readonly<Record<string, readonly string[]>> = {
   "turn.sealed": ["running", "waiting"],
   "turn.resumed": ["paused"],
   "turn.ended": ["running", "waiting"],
+  "engine.quarantined": ["running", "waiting", "paused"],
 };
 
 describe("every state and event of the session", () => {
-  const samples = [send, goOn(), archive, stop(), waits, runs, sealed, resumed, ended()];
+  const samples = [send, goOn(), archive, stop(), waits, runs, sealed, resumed, ended(), setAside("handoff/handoff-1"), setAside()];
+
+  const types = [...new Set(samples.map((event) => event.type))];
 
   it("is listed", () => {
-    expect(samples.map((event) => event.type).sort()).toEqual(Object.keys(table.registration.schemas.events).sort());
+    expect(types.sort()).toEqual(Object.keys(table.registration.schemas.events).sort());
     expect([...table.resting.keys()].sort()).toEqual(restingStates(session));
   });
 
-  it.each(samples)("$type is taken, refused with a code, or cannot come", (event) => {
+  it.each(types)("%s is taken, refused with a code, or cannot come", (type) => {
     for (const [state, situations] of table.resting) {
-      const answers = situations.map((given) => table.found({ given, when: event, to: "" }).to);
-      const arrives = ARRIVES[event.type];
+      const answers = situations.flatMap((given) =>
+        samples.filter((event) => event.type === type).map((when) => table.found({ given, when, to: "" }).to),
+      );
+      const arrives = ARRIVES[type];
       if (!arrives) expect(answers, state).not.toContain("ignored");
       else if (arrives.includes(state))
         expect(
