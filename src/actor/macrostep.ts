@@ -5,7 +5,7 @@
  * Guarantees: final and set-aside actors take nothing (ACT-5); a result without its request is dropped (ACT-6); a failure leaves the
  * draft as it was (ACT-7); a receiver that cannot take what it is told is set aside, and its sender goes on without it (ACT-10).
  * Refuses to write or to start anything.
- * Next: cascade.ts
+ * Next: transition.ts. Between the two, cascade.ts takes what actors tell each other, in order.
  */
 
 import type { AnyMachineSnapshot } from "xstate";

@@ -4,7 +4,7 @@
  * Owns every running handler. Guarantees: a handler starts only after the commit that requested it (ACT-1), and not before recovery
  * has settled the past; an ended effect's handler is interrupted; each outcome is submitted once.
  * Refuses to decide: outcomes become events, and machines say what they mean.
- * Next: handling.ts, the work of one handler; mailbox.ts, with each outcome
+ * Next: mailbox.ts again, with each outcome. Beside it, handling.ts does the work of one effect.
  */
 
 import * as EffectClock from "effect/Clock";
