@@ -5,11 +5,11 @@ import { agentError } from "../agent/error.ts";
 import { openRoot } from "../store/root.ts";
 import { openRootReader } from "../store/root-store.ts";
 
-/** Reads a root and closes it again. Throws `root_not_found` and what else opening a root may give. */
+/** Reads one commit of a root, whatever its owner writes meanwhile, and closes it again. Throws `root_not_found` and what else opening a root may give. */
 export function withReader<T>(root: string, read: (reader: StoreReader) => T): T {
   const reader = openRootReader(root);
   try {
-    return read(reader);
+    return reader.snapshot(() => read(reader));
   } finally {
     reader.close();
   }

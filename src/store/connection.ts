@@ -58,6 +58,16 @@ export class Connection {
     }
   }
 
+  /** Runs `body` in one read transaction: all its reads see the same commit, and no writer waits for it. */
+  snapshot<T>(body: () => T): T {
+    this.run("BEGIN");
+    try {
+      return body();
+    } finally {
+      this.#rollback();
+    }
+  }
+
   close(): void {
     if (this.#writing) throw breach("close inside a write");
     if (this.#db.open) this.#db.close();

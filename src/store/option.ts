@@ -17,5 +17,7 @@ export interface WritableOptions extends DatabaseOptions {
 
 /** A reader that holds a connection of its own. */
 export interface ClosableReader extends StoreReader {
+  /** Runs `body` on one commit: whatever its owner writes meanwhile, the reads of `body` agree with each other. */
+  snapshot<T>(body: () => T): T;
   close(): void;
 }

@@ -49,6 +49,10 @@ export class SqliteStore extends SqliteReader implements Store {
 }
 
 class ReadOnlySqlite extends SqliteReader implements ClosableReader {
+  snapshot<T>(body: () => T): T {
+    return this.connection.snapshot(body);
+  }
+
   close(): void {
     this.connection.close();
   }

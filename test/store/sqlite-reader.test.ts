@@ -6,7 +6,7 @@ import { openWritable } from "../../src/store/database.ts";
 import { openRootReader } from "../../src/store/root-store.ts";
 import { openSqliteReader, openSqliteStore } from "../../src/store/sqlite.ts";
 import { SqliteReader } from "../../src/store/sqlite-reader.ts";
-import { ALL } from "../../src/testing/store-row.ts";
+import { ALL, entryRow } from "../../src/testing/store-row.ts";
 import { filled, tamper } from "./sample.ts";
 import { temporary, thrownBy, Worker } from "./worker.ts";
 
@@ -53,6 +53,25 @@ test("readers see every commit of a killed owner that is still in the WAL, and c
     reader.close();
   }
   expect(files.map((file) => readFileSync(file))).toEqual(before);
+});
+
+test("a snapshot stays at one commit while the owner writes on", async () => {
+  const path = join(temporary(), "root");
+  const worker = await Worker.start();
+  await worker.ask(`own ${path}`);
+  await worker.ask("append 1");
+  const reader = openRootReader(path);
+  const foreign = openRootReader(path);
+  reader.snapshot(() => {
+    expect(reader.lastPosition()).toBe(1);
+    const store = openSqliteStore({ file: join(path, "holdfast.db") });
+    store.write(store.epoch(), (writer) => writer.appendEntry(entryRow("m/b", 1)));
+    store.close();
+    expect(foreign.lastPosition()).toBe(2);
+    expect(reader.lastPosition()).toBe(1);
+  });
+  expect(reader.lastPosition()).toBe(2);
+  for (const open of [reader, foreign]) open.close();
 });
 
 test("readers beside a writing owner see whole commits, and newer ones as they come", async () => {
