@@ -88,6 +88,14 @@ function successor(context: Context, evidence: Resume | undefined) {
   };
 }
 
+const tellSession = {
+  type: "deliver",
+  params: ({ context }: { context: Context }) => ({
+    to: `session/${context.sessionId}`,
+    event: { type: "turn.resumed", runId: context.successorRunId },
+  }),
+} as const;
+
 /** A live turn's way from its run to its only successor, as a machine. */
 export const handoff = setup({
   schemas: { input, context, events, facts, refusal, supervisor: ({ sessionId }: Context) => `session/${sessionId}` },
@@ -158,31 +166,11 @@ export const handoff = setup({
         "handoff.resume": {
           guard: and(["sourceIsUnchanged", "sourceCompositionIsThere"]),
           target: "claimed",
-          actions: [
-            "claimed",
-            {
-              type: "deliver",
-              params: ({ context }) => ({
-                to: `session/${context.sessionId}`,
-                event: { type: "turn.resumed", runId: context.successorRunId },
-              }),
-            },
-            { type: "createActor", params: ({ context, event }) => successor(context, event) },
-          ],
+          actions: ["claimed", tellSession, { type: "createActor", params: ({ context, event }) => successor(context, event) }],
         },
         "handoff.stop": {
           target: "claimed",
-          actions: [
-            "claimed",
-            {
-              type: "deliver",
-              params: ({ context }) => ({
-                to: `session/${context.sessionId}`,
-                event: { type: "turn.resumed", runId: context.successorRunId },
-              }),
-            },
-            { type: "createActor", params: ({ context }) => successor(context, undefined) },
-          ],
+          actions: ["claimed", tellSession, { type: "createActor", params: ({ context }) => successor(context, undefined) }],
         },
       },
     },
