@@ -7,7 +7,9 @@ const root = process.argv[2] ?? "./.holdfast";
 // A scripted backend stands in for a model: three steps, then the end. Yours implements `Backend`.
 const assistant = fakeBackend({
   script: ({ maxSteps }) =>
-    maxSteps === null ? { report: { next: "continue", remainingSteps: 2, text: "half done" } } : { report: { next: "end", stopReason: "end_turn", text: "done" } },
+    maxSteps === null
+      ? { report: { next: "continue", remainingSteps: 2, text: "half done" } }
+      : { report: { next: "end", stopReason: "end_turn", text: "done" } },
 });
 
 const first = await openHoldfast({ root, backends: { assistant } });
