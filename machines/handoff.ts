@@ -98,7 +98,7 @@ const tellSession = {
 
 /** A live turn's way from its run to its only successor, as a machine. */
 export const handoff = setup({
-  schemas: { input, context, events, facts, refusal, supervisor: ({ sessionId }: Context) => `session/${sessionId}` },
+  schemas: { input, context, events, facts, refusal, supervisor: ({ sessionId }: z.infer<typeof input>) => `session/${sessionId}` },
   types: { input: {} as z.infer<typeof input>, context: {} as Context, events: {} as Event, emitted: {} as Typed<typeof facts> },
   actions: {
     ...engineActions,

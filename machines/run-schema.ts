@@ -187,7 +187,7 @@ export const schemas = {
   events,
   facts,
   refusal,
-  supervisor: ({ sessionId }: Context) => `session/${sessionId}`,
+  supervisor: ({ sessionId }: Input) => `session/${sessionId}`,
   effects: {
     prepare: { params: z.strictObject({}), done: "prepare.done", failed: "prepare.failed", delivery: "at_least_once", attempts: 1 },
     step: {

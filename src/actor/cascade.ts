@@ -34,6 +34,8 @@ export interface Message {
   readonly event: EngineEvent;
   readonly cause: Cause;
   readonly create?: Creation;
+  /** The message that made an actor ask for this one; none for the first. */
+  readonly by?: Message;
 }
 
 /** What an actor made of an event. */
@@ -71,6 +73,7 @@ export class Cascade {
   readonly #draft: Draft;
   readonly #rules: Rules;
   readonly #queue: Message[] = [];
+  readonly #born = new Set<string>();
   #taken = 0;
 
   constructor(draft: Draft, rules: Rules) {
@@ -96,7 +99,7 @@ export class Cascade {
 
   #deliver(message: Message): void {
     if (message.create) {
-      this.#take(message);
+      this.#attempt(message.by ?? message, () => this.#take(message));
       return;
     }
     const unreachable = this.#unreachable(message.to);
@@ -104,11 +107,21 @@ export class Cascade {
       this.#deadLetter(message, unreachable);
       return;
     }
-    try {
+    this.#attempt(message, () => {
       if (this.#take(message).kind === "ignored") this.#deadLetter(message, "delivery_ignored");
+    });
+  }
+
+  /** What fails here is the fault of the actor that took `message`, and sets that actor aside. */
+  #attempt(message: Message, act: () => void): void {
+    try {
+      act();
     } catch (failure) {
-      const isOwn = isStoreFailure(failure) || (failure instanceof HoldfastError && failure.code === "cascade_limit");
-      throw isOwn ? failure : new PoisonedReceiver(message, failure);
+      if (failure instanceof PoisonedReceiver || isStoreFailure(failure)) throw failure;
+      if (failure instanceof HoldfastError && failure.code === "cascade_limit") throw failure;
+      // The first is asked for by the work itself, and one that is created by it does not exist where it fails.
+      if (message.by === undefined || this.#born.has(message.to)) throw failure;
+      throw new PoisonedReceiver(message, failure);
     }
   }
 
@@ -133,7 +146,10 @@ export class Cascade {
       throw engineError("cascade_limit", `one event led to more than ${cascadeLimit} transitions`, { details: { actor: message.to } });
     const before = message.create ? undefined : (this.#draft.actor(message.to) as Live);
     const registration = before?.registration ?? this.registration(message.create?.machine ?? "");
-    if (message.create) this.#own(message.to, message.create, message.cause);
+    if (message.create) {
+      this.#own(message.to, message.create, message.cause);
+      this.#born.add(message.to);
+    }
     const seq = (before?.seq ?? 0) + 1;
     const stamp = { at: this.atMs, seq, id: `${message.to}:${seq}` };
     const outcome = before
@@ -145,7 +161,7 @@ export class Cascade {
       return { kind: "ignored", ...(reason === undefined ? {} : { reason }) };
     }
     this.#record(message, registration, before, outcome, seq);
-    this.#enqueue(message.to, seq, outcome.requests);
+    this.#enqueue(message, seq, outcome.requests);
     return { kind: "accepted", seq, snapshot: outcome.snapshot };
   }
 
@@ -175,7 +191,7 @@ export class Cascade {
       snapshot: outcome.snapshot,
       seq,
       hash: entry.hash,
-      epoch,
+      epoch: before?.epoch ?? epoch,
       createdMs: before?.createdMs ?? this.atMs,
       updatedMs: this.atMs,
       effects: change.effects,
@@ -183,13 +199,15 @@ export class Cascade {
   }
 
   /** What does not fit is the sender's fault, and found here, while it takes its event. */
-  #enqueue(from: string, seq: number, requests: readonly Request[]): void {
+  #enqueue(by: Message, seq: number, requests: readonly Request[]): void {
+    const from = by.to;
     for (const request of requests) {
       if (request.type === "deliver")
         this.#queue.push({
           to: request.to,
           event: this.#deliverable(from, request.to, request.event),
           cause: { kind: "delivery", from, seq },
+          by,
         });
       if (request.type !== "create") continue;
       const registration = this.registration(request.machine);
@@ -200,7 +218,7 @@ export class Cascade {
         keys: checkKeys(request.keys),
       };
       const to = actorAddress(registration.id, request.id);
-      this.#queue.push({ to, event: creationEvent(create), cause: { kind: "creation", from, seq }, create });
+      this.#queue.push({ to, event: creationEvent(create), cause: { kind: "creation", from, seq }, create, by });
     }
   }
 

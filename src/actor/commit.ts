@@ -56,7 +56,9 @@ export function commitGroup(journaled: Journaled, group: readonly Work[]): Commi
     done = store.write(epoch, (writer) => {
       const draft = new Draft({ reader: writer, cache, registrations: rules.registrations, epoch });
       const settled = group.map((work) => attempt(draft, work, rules));
-      write(writer, draft, epoch);
+      // Who was found damaged by work that then failed is set aside all the same, and its supervisor told.
+      if (draft.untold.size > 0) attempt(draft, { kind: "row", apply: () => ({ kind: "ignored" }) }, rules);
+      write(writer, draft);
       probe("commit.inside", { entries: draft.entries });
       return { draft, settled };
     });
@@ -79,10 +81,10 @@ function attempt(draft: Draft, work: Work, rules: Rules): Settled {
   }
 }
 
-function write(writer: StoreWriter, draft: Draft, epoch: number): void {
+function write(writer: StoreWriter, draft: Draft): void {
   for (const [digest, bytes] of draft.blobs) writer.putBlob(digest, bytes);
   for (const entry of draft.entries) writer.appendEntry(entry);
-  for (const live of changed(draft)) writer.putActor(rowOf(live, epoch));
+  for (const live of changed(draft)) writer.putActor(rowOf(live));
   for (const [address, quarantine] of draft.quarantines) {
     const row = writer.actor(address);
     if (row) writer.putActor({ ...row, quarantine });
@@ -102,10 +104,10 @@ function changed(draft: Draft): Live[] {
   });
 }
 
-function remember({ cache, cacheLimit, epoch }: Journaled, draft: Draft): void {
+function remember({ cache, cacheLimit }: Journaled, draft: Draft): void {
   for (const [address, known] of draft.actors) {
     cache.delete(address);
-    if (known.kind === "live" && !isFinal(known.snapshot)) cache.set(address, draft.reopened.has(address) ? { ...known, epoch } : known);
+    if (known.kind === "live" && !isFinal(known.snapshot)) cache.set(address, known);
   }
   for (const address of cache.keys()) {
     if (cache.size <= cacheLimit) break;

@@ -64,6 +64,8 @@ export class Draft {
   readonly blobs = new Map<string, Uint8Array>();
   /** Effects whose handlers are asked to stop while their rows stay. */
   readonly aborts: string[] = [];
+  /** Actors found damaged when they were read, whose supervisors do not know it yet. Kept by the first draft of a group. */
+  readonly untold = new Set<string>();
   /** Actors told of this epoch, also where their machine took no notice. */
   readonly reopened = new Set<string>();
   readonly ground: Ground;
@@ -118,6 +120,16 @@ export class Draft {
     return own ?? (this.#parent ? this.#parent.creationOf(address) : this.ground.reader.journal(address, { limit: 1 })[0]);
   }
 
+  /** Why an actor is set aside, as a code. */
+  quarantineCode(address: string): string {
+    const own = this.quarantines.get(address)?.code;
+    return (
+      own ??
+      (this.#parent ? this.#parent.quarantineCode(address) : this.ground.reader.actor(address)?.quarantine?.code) ??
+      "actor_quarantined"
+    );
+  }
+
   recordAnswer(row: AnswerRow): void {
     this.answers.set(JSON.stringify([row.actor, row.key]), row);
   }
@@ -165,13 +177,14 @@ export class Draft {
     } catch (cause) {
       const message = `its stored snapshot cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
       this.quarantines.set(address, { code: "snapshot_damaged", message, atMs: row.updatedMs });
+      this.untold.add(address);
       return unavailable("actor_quarantined", message);
     }
   }
 }
 
-/** The row of a live actor, as it is to be written under `epoch`. */
-export function rowOf(live: Live, epoch: number): ActorRow {
+/** The row of a live actor, as it is to be written. */
+export function rowOf(live: Live): ActorRow {
   const { snapshot, registration } = live;
   return {
     address: live.address,
@@ -183,7 +196,7 @@ export function rowOf(live: Live, epoch: number): ActorRow {
     seq: live.seq,
     hash: live.hash,
     snapshot: dehydrate(registration, snapshot),
-    epoch,
+    epoch: live.epoch,
     createdMs: live.createdMs,
     updatedMs: live.updatedMs,
     quarantine: null,

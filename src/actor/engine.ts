@@ -32,6 +32,8 @@ export interface EngineOptions {
   readonly groupLimit?: number;
   /** Events that may wait for one actor. Default 10,000. */
   readonly mailboxLimit?: number;
+  /** How long `close()` waits for handlers to take notice of their signal, in ms. Default 2,000. */
+  readonly closeGraceMs?: number;
   /** Snapshots that stay in memory. Default 10,000. */
   readonly cacheLimit?: number;
   /** Called once by `close()`, after the last commit: closes the store and gives the root up. */
@@ -95,6 +97,7 @@ export class Engine {
   readonly #outbox: Outbox;
   readonly #enclose: Enclosure;
   readonly #release: () => void;
+  readonly #closeGraceMs: number;
   #closing: Promise<void> | undefined;
 
   constructor(store: Store, epoch: number, registrations: ReadonlyMap<string, Registration>, options: EngineOptions) {
@@ -105,6 +108,7 @@ export class Engine {
     this.#registrations = registrations;
     this.#enclose = options.enclose ?? ((transition) => transition());
     this.#release = options.release ?? (() => {});
+    this.#closeGraceMs = options.closeGraceMs ?? 2000;
     const journaled: Journaled = {
       store,
       epoch,
@@ -116,7 +120,7 @@ export class Engine {
     const limits = { group: options.groupLimit ?? 1000, perActor: options.mailboxLimit ?? 10_000 };
     this.#mailbox = new Mailbox(journaled, limits, {
       committed: (committed) => this.#committed(committed),
-      fenced: () => void this.#outbox.close(),
+      fenced: () => this.#fenced(),
     });
     this.#outbox = new Outbox({
       handlers: options.effects ?? {},
@@ -148,6 +152,12 @@ export class Engine {
   }
 
   /** Watchers hear of a commit before the handlers that it starts can say anything. */
+  /** Another process owns the root: nothing that happens here counts any more, so nobody shall wait for it. */
+  #fenced(): void {
+    void this.#outbox.close(0);
+    this.feed.close();
+  }
+
   #committed(committed: Committed): void {
     for (const key of committed.closed) this.#outbox.end(key);
     for (const actor of committed.quarantined) this.#outbox.endAll(actor);
@@ -212,7 +222,10 @@ export class Engine {
     return this.store.blob(digest);
   }
 
-  /** Interrupts handlers, commits what was asked for, ends all watchers, and gives the root up. */
+  /**
+   * Interrupts handlers and waits for them, at most `closeGraceMs`; commits what was asked for, ends all watchers, and gives the root
+   * up. A handler that takes no notice of its signal for longer works on beside the next owner.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -224,7 +237,7 @@ export class Engine {
 
   async #close(): Promise<void> {
     // Handlers first: what they would answer to the interruption is not taken any more.
-    const ended = this.#outbox.close();
+    const ended = this.#outbox.close(this.#closeGraceMs);
     await this.#mailbox.close();
     await ended;
     this.feed.close();

@@ -27,6 +27,8 @@ export interface HandlerDuties {
   lost(row: EffectRow, error: unknown): void;
   /** False once the handler shall not start any more. */
   wanted(): boolean;
+  /** A handler is at work until this is settled, also where it takes no notice of its signal. */
+  atWork(handler: Promise<unknown>): void;
 }
 
 /** One effect to be worked on. */
@@ -84,12 +86,12 @@ function tries(duties: HandlerDuties, job: Job): Effect.Effect<EffectOutcome> {
 }
 
 /** One try. A result that its event's schema refuses is a failure of the handler, and a final one. */
-function tryOnce({ probe, submit, progress }: HandlerDuties, job: Job, attempt: number): Effect.Effect<Json, unknown> {
+function tryOnce({ probe, submit, progress, atWork }: HandlerDuties, job: Job, attempt: number): Effect.Effect<Json, unknown> {
   const { row, schema, handler, asked, ended } = job;
   const tried = Effect.tryPromise({
     try: async (interrupted) => {
       probe("effect.before", { effect: row });
-      const output = await handler({
+      const working = handler({
         params: JSON.parse(row.params),
         key: row.key,
         actor: row.actor,
@@ -99,6 +101,8 @@ function tryOnce({ probe, submit, progress }: HandlerDuties, job: Job, attempt: 
         send: (event) => submit({ kind: "event", to: row.actor, event, during: row.key }),
         putBlob: (bytes) => putBlob(submit, bytes),
       });
+      atWork(working);
+      const output = await working;
       probe("effect.after", { effect: row });
       return checkedResult(job, output === undefined ? null : output);
     },
@@ -199,10 +203,13 @@ function isFinalFailure(error: unknown): boolean {
   return typeof error === "object" && error !== null && (error as { retryable?: unknown }).retryable === false;
 }
 
+/** What counts as a code: whatever throws the error, an event's schema must be able to take it. */
+const CODE = /^[a-z][a-z0-9_.-]{0,127}$/;
+
 function describe(error: unknown): { code: string; message: string } {
   const message = error instanceof Error ? error.message : String(error);
   return {
-    code: error instanceof HoldfastError ? error.code : "effect_failed",
+    code: error instanceof HoldfastError && CODE.test(error.code) ? error.code : "effect_failed",
     message: message.toWellFormed().slice(0, MESSAGE_LIMIT).toWellFormed(),
   };
 }

@@ -22,6 +22,7 @@ export function actorAddress(machine: string, id: string): string {
 
 /** The identities that a new actor shall own besides its address. Throws `input_invalid`. */
 export function checkKeys(keys: readonly string[]): readonly string[] {
+  if (!Array.isArray(keys)) throw engineError("input_invalid", "keys are a list", { details: { path: "keys" } });
   for (const [index, key] of keys.entries())
     if (typeof key !== "string" || key.length === 0 || key.length > 2 * ID_LIMIT)
       throw engineError("input_invalid", `keys have 1 to ${2 * ID_LIMIT} characters`, { details: { path: `keys.${index}` } });
@@ -50,7 +51,7 @@ type Checked =
 
 /** An event by the machine's schema, as a copy. `from` decides which types are reserved (ACT-9). */
 export function checkEvent(registration: Registration, event: { readonly type: string }, from: "outside" | "delivery" | "engine"): Checked {
-  const { type, ...payload } = event as EngineEvent;
+  const { type, ...payload } = (typeof event === "object" && event !== null ? event : {}) as EngineEvent;
   if (typeof type !== "string") return { ok: false, code: "event_invalid", message: "an event has a type" };
   if (from !== "engine" && (/^(xstate|engine|effect)\./.test(type) || registration.reserved.has(type)))
     return { ok: false, code: "event_reserved", message: `only the engine makes ${type}` };

@@ -76,8 +76,11 @@ export function macrostep(draft: Draft, work: Work, rules: Rules): Answer {
       });
     try {
       const answer = answerTo(work, attempt, rules);
-      for (const { message, error } of poisoned) tellSupervisor(message.to, error.code, attempt, rules);
+      const unreached = attempt.deadLetters.filter((letter) => letter.reason === "actor_quarantined").map((letter) => letter.receiver);
+      for (const address of new Set([...poisoned.map(({ message }) => message.to), ...draft.untold, ...unreached]))
+        tellSupervisor(address, attempt, rules);
       draft.merge(attempt);
+      draft.untold.clear();
       return answer;
     } catch (failure) {
       if (!(failure instanceof PoisonedReceiver)) throw failure;
@@ -138,6 +141,7 @@ function event(work: Extract<Work, { kind: "event" }>, draft: Draft, cascade: Ca
   if (isFinal(target.snapshot)) return refused("actor_final", `${to} is final`);
   const checked = checkEvent(target.registration, work.event, "outside");
   if (!checked.ok) return refused(checked.code, checked.message, checked.path);
+  if (!areExpectations(work.expect)) return refused("event_invalid", "expect is a list of { actor, seq }", "expect");
   for (const { actor, seq } of work.expect ?? []) {
     const actual = draft.actor(actor)?.seq ?? 0;
     if (actual !== seq) return refused("expectation_failed", `${actor} is at ${actual}, not at ${seq}`);
@@ -152,6 +156,11 @@ function event(work: Extract<Work, { kind: "event" }>, draft: Draft, cascade: Ca
   return taken;
 }
 
+function areExpectations(expect: unknown): boolean {
+  if (expect === undefined) return true;
+  return Array.isArray(expect) && expect.every((one) => typeof one?.actor === "string" && Number.isSafeInteger(one.seq));
+}
+
 function result(key: string, outcome: EffectOutcome, draft: Draft, cascade: Cascade): Answer {
   const row = draft.effect(key);
   const target = row && draft.actor(row.actor);
@@ -160,7 +169,10 @@ function result(key: string, outcome: EffectOutcome, draft: Draft, cascade: Casc
   const schema = effectOf(target.registration, row.name);
   const error = outcome.kind === "failed" ? outcome.error : null;
   const type = { done: schema?.done, failed: schema?.failed, aborted: schema?.aborted, unknown: "effect.unknown" }[outcome.kind];
-  if (!type || !target.registration.schemas.events[type]) {
+  const payload = outcome.kind === "done" ? { output: outcome.output } : error ? { error } : {};
+  const event: EngineEvent = { type: type ?? "", ...payload, effect: key, ...(outcome.kind === "unknown" ? { name: row.name } : {}) };
+  const unfit = outcome.kind === "failed" && !checkEvent(target.registration, event, "engine").ok;
+  if (!type || !target.registration.schemas.events[type] || unfit) {
     // The machine has no event for this: the effect is listed, for a person to decide.
     const state = outcome.kind === "failed" ? "exhausted" : "unknown";
     const listed = { ...row, state, error: error && JSON.stringify(error) } as const;
@@ -168,8 +180,6 @@ function result(key: string, outcome: EffectOutcome, draft: Draft, cascade: Casc
     draft.actors.set(target.address, { ...target, effects: target.effects.map((own) => (own.key === key ? listed : own)) });
     return { kind: "ignored" };
   }
-  const payload = outcome.kind === "done" ? { output: outcome.output } : error ? { error } : {};
-  const event: EngineEvent = { type, ...payload, effect: key, ...(outcome.kind === "unknown" ? { name: row.name } : {}) };
   return engineEvent({ to: row.actor, event, cause: { kind: "result", effect: key } }, target.registration, cascade);
 }
 
@@ -177,6 +187,7 @@ function reopen(address: string, draft: Draft, cascade: Cascade): Answer {
   const target: Known | undefined = draft.actor(address);
   if (target?.kind !== "live" || isFinal(target.snapshot)) return { kind: "ignored" };
   draft.reopened.add(address);
+  draft.actors.set(address, { ...target, epoch: draft.ground.epoch });
   if (!target.registration.schemas.events["engine.reopened"]) return { kind: "ignored" };
   const event = { type: "engine.reopened", epoch: draft.ground.epoch };
   return engineEvent({ to: address, event, cause: { kind: "engine" } }, target.registration, cascade);
@@ -188,15 +199,26 @@ function repeated(recorded: AnswerRow, target: Known): Answer {
   return answer.kind === "accepted" && target.kind === "live" ? { ...answer, snapshot: target.snapshot } : answer;
 }
 
-/** Lets the actor that depends on one which was set aside know of it, in the same commit. */
-function tellSupervisor(address: string, code: string, draft: Draft, rules: Rules): void {
-  const known = draft.actor(address);
-  const last = known?.kind === "unavailable" ? known.last : undefined;
-  const to = last?.registration.schemas.supervisor?.(last.snapshot.context) ?? "";
-  const supervisor = draft.actor(to);
+/** Lets the actor that depends on one which is set aside know of it, in the same commit. */
+function tellSupervisor(address: string, draft: Draft, rules: Rules): void {
+  const to = supervisorOf(address, draft, rules);
+  const supervisor = to === undefined ? undefined : draft.actor(to);
   if (supervisor?.kind !== "live" || isFinal(supervisor.snapshot) || !supervisor.registration.schemas.events["engine.quarantined"]) return;
-  const event = { type: "engine.quarantined", actor: address, code };
-  engineEvent({ to, event, cause: { kind: "engine" } }, supervisor.registration, new Cascade(draft, rules));
+  const event = { type: "engine.quarantined", actor: address, code: draft.quarantineCode(address) };
+  engineEvent({ to: supervisor.address, event, cause: { kind: "engine" } }, supervisor.registration, new Cascade(draft, rules));
+}
+
+/** Nobody, where the machine's own code for it fails: an actor that is set aside stops nobody else (ACT-10). */
+function supervisorOf(address: string, draft: Draft, rules: Rules): string | undefined {
+  const supervisor = rules.registrations.get(address.slice(0, address.indexOf("/")))?.schemas.supervisor;
+  const creation = supervisor && draft.creationOf(address);
+  if (!creation) return undefined;
+  try {
+    const to: unknown = rules.enclose(() => supervisor(JSON.parse(creation.event).input));
+    return typeof to === "string" ? to : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** An event made by the engine: where its actor cannot take it, the actor is set aside, for asking again would loop (ACT-10). */

@@ -12,7 +12,7 @@ import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import * as Fiber from "effect/Fiber";
 import * as Semaphore from "effect/Semaphore";
-import type { Clock } from "./clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import { engineError, type HoldfastError } from "./error.ts";
 import type { EffectHandler } from "./handler.ts";
 import { type HandlerDuties, handle, type Job } from "./handling.ts";
@@ -23,7 +23,7 @@ import { effectOf } from "./transition.ts";
 /** Handlers of one effect type that may run at once, unless its schema says otherwise. */
 const CONCURRENCY = 64;
 
-export interface OutboxDuties extends Omit<HandlerDuties, "wanted"> {
+export interface OutboxDuties extends Omit<HandlerDuties, "wanted" | "atWork"> {
   readonly handlers: Readonly<Record<string, EffectHandler>>;
   readonly clock: Clock;
   registration(actor: string): Registration | undefined;
@@ -43,6 +43,8 @@ export class Outbox {
   readonly #running = new Map<string, Running>();
   readonly #permits = new Map<string, Semaphore.Semaphore>();
   readonly #clock: EffectClock.Clock;
+  /** Handlers that have not returned, also those whose effects have ended. */
+  readonly #atWork = new Set<Promise<unknown>>();
   #state: "held" | "open" | "closed" = "held";
 
   constructor(duties: OutboxDuties) {
@@ -67,7 +69,11 @@ export class Outbox {
     const job: Job = { row, schema, handler, done, asked: asked.signal, ended: ended.signal, inFlight: false };
     const running: Running = { job, asked, ended };
     const wanted = () => this.#state === "open" && this.#running.get(row.key) === running;
-    const work = handle({ ...this.#duties, wanted }, job, this.#permit(row.name, schema.concurrency ?? CONCURRENCY)).pipe(
+    const work = handle(
+      { ...this.#duties, wanted, atWork: (handler) => this.#keep(handler) },
+      job,
+      this.#permit(`${registration.id}/${row.name}`, schema.concurrency ?? CONCURRENCY),
+    ).pipe(
       Effect.provideService(EffectClock.Clock, this.#clock),
       Effect.onExit(() =>
         Effect.sync(() => {
@@ -101,10 +107,31 @@ export class Outbox {
     return this.#running.has(key);
   }
 
-  /** Interrupts all handlers, at once; resolves when none runs. Their effects stay as they are in the store. */
-  async close(): Promise<void> {
+  /**
+   * Interrupts all handlers, at once; resolves when none is at work, or after `graceMs`: what takes no notice of its signal until
+   * then is left behind. Their effects stay as they are in the store.
+   */
+  async close(graceMs: number): Promise<void> {
     this.#state = "closed";
     await interrupt([...this.#running.values()], engineError("closed", "the engine is closing"));
+    if (this.#atWork.size === 0) return;
+    await new Promise<void>((resolve) => {
+      // Real time whatever the engine's clock is: this waits for code outside, and nothing durable depends on it.
+      const cancel = systemClock.after(graceMs, resolve);
+      void Promise.allSettled([...this.#atWork]).then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  #keep(handler: Promise<unknown>): void {
+    const kept = Promise.resolve(handler).then(
+      () => {},
+      () => {},
+    );
+    this.#atWork.add(kept);
+    void kept.then(() => this.#atWork.delete(kept));
   }
 
   #permit(name: string, concurrency: number): Semaphore.Semaphore {

@@ -45,10 +45,11 @@ export interface MachineSchemas {
   /** Pure. Names the reason why this snapshot does not take this event now, as a stable code; undefined where it has none to give. */
   readonly refusal?: (snapshot: any, event: any) => string | undefined;
   /**
-   * Pure. The actor that is to know when this one is set aside: in the same commit it gets `engine.quarantined` as
-   * `{ actor, code }`, where its machine has that event. Null: nobody.
+   * Pure, of the input that the actor was created with, which stays readable when its snapshot is not. The actor that is to know
+   * when this one is set aside, and when a delivery could not reach it for that: in the same commit it gets `engine.quarantined`
+   * as `{ actor, code }`, where its machine has that event. Null: nobody.
    */
-  readonly supervisor?: (context: any) => string | null;
+  readonly supervisor?: (input: any) => string | null;
 }
 
 export interface Registration {

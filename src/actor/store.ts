@@ -30,7 +30,7 @@ export interface ActorRow {
   readonly hash: string;
   /** The persisted snapshot as JSON text. */
   readonly snapshot: string;
-  /** The epoch that last recovered or wrote this actor. */
+  /** The epoch that created this actor, or last told it that it was reopened. */
   readonly epoch: number;
   readonly createdMs: number;
   readonly updatedMs: number;
@@ -54,7 +54,7 @@ export interface JournalRow {
   readonly seq: number;
   /** The stamp that the transition saw, in ms since 1970. */
   readonly atMs: number;
-  /** Where the event came from: see `Cause` in `macrostep.ts`. */
+  /** Where the event came from: see `Cause` in `journal.ts`. */
   readonly cause: string;
   readonly event: string;
   readonly facts: string;

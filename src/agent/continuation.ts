@@ -144,14 +144,17 @@ export async function claimContinuation(engine: Engine, given: Continuation): Pr
   const row = run?.row();
   if (!run || row?.seq !== source.seq || row.hash !== source.hash)
     throw agentError("source_identity_changed", `the run ${source.runId} is not what it was when it was checked`);
+  const damage = damageOf(engine.store, row);
+  if (damage) throw agentError("journal_damaged", damage, { details: { actor: run.address } });
   return purpose === "handoff" ? claimTurn(engine, run, source) : claimBoundary(engine, run, parsed.data);
 }
 
 /** The successor under a seal, in the same turn. */
 async function claimTurn(engine: Engine, run: ActorRef<typeof runMachine>, source: Continuation["source"]): Promise<Run> {
-  const { handoff: ids, composition } = run.getSnapshot().context;
+  const snapshot = run.getSnapshot();
+  const { handoff: ids, composition } = snapshot.context;
   const handoff = ids && engine.get(handoffMachine, ids.handoffId);
-  if (!handoff) throw agentError("not_sealed", `the run ${run.id} was not handed off`);
+  if (!handoff || !snapshot.hasTag("sealed")) throw agentError("not_sealed", `the run ${run.id} was not handed off`);
   const sourceComposition = storedComposition(engine.store, composition);
   const answer = await handoff.send(
     { type: "handoff.resume", source, sourceComposition, denied: false },
@@ -164,10 +167,12 @@ async function claimTurn(engine: Engine, run: ActorRef<typeof runMachine>, sourc
 async function claimBoundary(engine: Engine, run: ActorRef<typeof runMachine>, { source, turnId, runId }: Continuation): Promise<Run> {
   const [reason] = unfit(engine, run.id);
   if (reason) throw agentError(reason.code, reason.message);
-  const { sessionId, origin } = run.getSnapshot().context;
+  const { sessionId, origin, stepsLeft } = run.getSnapshot().context;
   const session = engine.get(sessionMachine, sessionId);
   if (!session) throw agentError("session_not_found", `there is no session ${sessionId}`);
-  const event = { type: "session.continue" as const, turnId, runId, source, denied: false, origin, maxSteps: null };
+  // The limit of the turn goes on; a step that was cut off had not been counted.
+  const maxSteps = stepsLeft === null ? null : Math.max(1, stepsLeft);
+  const event = { type: "session.continue" as const, turnId, runId, source, denied: false, origin, maxSteps };
   const answer = await session.send(event, { expect: [{ actor: run.address, seq: source.seq }] });
   const other = engine.store.identity(`boundary/${run.id}`);
   if (answer.kind !== "accepted" && other) throw agentError("continuation_claim_conflict", `${other} continues the run ${run.id}`);

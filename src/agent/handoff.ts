@@ -2,8 +2,8 @@
 
 import type { handoff as handoffMachine, run as runMachine, Seal } from "../../machines/index.ts";
 import type { ActorRef } from "../actor/actor-ref.ts";
-import type { HoldfastError } from "../actor/error.ts";
 import { agentError, codedError } from "./error.ts";
+import { unlessLost } from "./loss.ts";
 
 /** One handoff as its requester sees it. Promises of a runtime that was closed reject with `closed`. */
 export class Handoff {
@@ -74,24 +74,10 @@ export class Handoff {
   }
 
   #sealed(): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      const stop = new AbortController();
-      const watchLoss = async () => {
-        for await (const watched of this.#run.watchAll({ after: Number.MAX_SAFE_INTEGER, signal: stop.signal }))
-          if (watched.kind === "lost" && watched.effect === "flush") return reject(sealFailure(watched.error));
-      };
-      watchLoss().catch(() => {});
+    return unlessLost(this.#run, (signal) =>
       this.#handoff
-        .waitFor(({ context, status }) => context.seal !== null || status === "done")
-        .then(({ context }) => resolve(context.seal !== null), reject)
-        .finally(() => stop.abort());
-    });
+        .waitFor(({ context, status }) => context.seal !== null || status === "done", { signal })
+        .then(({ context }) => context.seal !== null),
+    );
   }
-}
-
-/** The error of a seal whose commit failed. */
-export function sealFailure(cause: unknown): HoldfastError {
-  return agentError("seal_not_durable", `the seal could not be written: ${cause instanceof Error ? cause.message : String(cause)}`, {
-    cause,
-  });
 }

@@ -9,7 +9,8 @@ import type { Entry } from "../actor/feed.ts";
 import type { Json } from "../actor/json.ts";
 import type { ToolOutcome } from "./backend.ts";
 import { agentError, codedError } from "./error.ts";
-import { Handoff, sealFailure } from "./handoff.ts";
+import { Handoff } from "./handoff.ts";
+import { lossOf, unlessLost } from "./loss.ts";
 import { messageText } from "./transcript.ts";
 
 /** Facts that one entry can have, and more: a cursor is the entry's seq times this, and the fact's place in the entry. */
@@ -80,7 +81,7 @@ export class Run {
 
   /**
    * What the run states, from the cursor `after` on (default 0: from the start), with partial output between; ends with the run.
-   * Throws `seal_not_durable` where the seal's commit failed.
+   * Throws `seal_not_durable` where the seal's commit failed, and `storage_failed` where a step's did.
    */
   async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncGenerator<RunEvent> {
     let cursor = options.after ?? 0;
@@ -88,8 +89,7 @@ export class Run {
     // The cursor's own entry is read again: it may have facts behind it.
     for await (const watched of this.#actor.watchAll({ ...options, after: Math.max(0, seq - 1) })) {
       if (watched.kind === "lost") {
-        if (watched.effect === "flush") throw sealFailure(watched.error);
-        continue;
+        throw lossOf(watched.effect, watched.error);
       }
       if (watched.kind === "progress") {
         yield { type: "partial", cursor, at: 0, runId: this.id, output: watched.output };
@@ -105,9 +105,15 @@ export class Run {
     }
   }
 
-  /** Resolves with how the run ends. A run that is held, waiting or paused has not ended. */
+  /**
+   * Resolves with how the run ends. A run that is held, waiting or paused has not ended. Rejects with `seal_not_durable` or
+   * `storage_failed` where what it came to could not be written: it stays as it is until `recover()` or the next start.
+   */
   async end(options: { readonly signal?: AbortSignal } = {}): Promise<RunEnd> {
-    const { context } = await this.#actor.waitFor((snapshot) => snapshot.status === "done", options);
+    const { signal } = options;
+    const { context } = await unlessLost(this.#actor, (stop) =>
+      this.#actor.waitFor((snapshot) => snapshot.status === "done", { signal: signal ? AbortSignal.any([signal, stop]) : stop }),
+    );
     return context.outcome ?? { kind: "sealed", seal: context.preview as Seal };
   }
 

@@ -111,12 +111,13 @@ async function execute(
     error: { code, message: message.toWellFormed().slice(0, 2000) },
   });
   if (!tool) return refuse("tool_unknown", `the backend has no tool ${name}`);
-  const parsed = tool.parameters.safeParse(args);
-  if (!parsed.success) {
-    const { path, message } = firstIssue(parsed.error);
-    return refuse("tool_arguments_invalid", `the arguments of ${name} do not fit: ${path} ${message}`);
-  }
   try {
+    // In here, for a schema of the user's may throw: T1 is committed, and must get its T2.
+    const parsed = tool.parameters.safeParse(args);
+    if (!parsed.success) {
+      const { path, message } = firstIssue(parsed.error);
+      return refuse("tool_arguments_invalid", `the arguments of ${name} do not fit: ${path} ${message}`);
+    }
     const result = await tool.execute(parsed.data, {
       runId: context.runId,
       callId,
@@ -134,6 +135,6 @@ async function execute(
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (call.signal.aborted) return refuse("tool_aborted", message);
-    return refuse(error instanceof HoldfastError ? error.code : "tool_failed", message);
+    return refuse(error instanceof HoldfastError && /^[a-z][a-z0-9_.-]{0,127}$/.test(error.code) ? error.code : "tool_failed", message);
   }
 }

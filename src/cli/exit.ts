@@ -30,12 +30,14 @@ const REFUSED = new Set<string>([
   "schema_newer",
   "sealed_for_successor",
   "session_archived",
+  "session_blocked",
   "session_busy",
   "session_not_found",
   "source_composition_missing",
   "source_identity_changed",
   "stop_in_progress",
   "tools_unknown",
+  "turn_superseded",
 ]);
 
 /** The exit code of an error that ends a command. */

@@ -36,6 +36,8 @@ export async function follow(events: AsyncIterable<RunEvent>, run: () => Run, in
     await stopped;
     return await run().end();
   } finally {
+    // Where the events failed, nobody waits for the stop any more.
+    stopped?.catch(() => {});
     screen.bar.clear();
   }
 }

@@ -47,7 +47,7 @@ export function place(kind: (typeof STORES)[number] = "memory"): Place {
 /** An engine over counters; closed when its test ends. */
 export async function open(store: Store, options: Partial<EngineOptions> = {}): Promise<Engine> {
   const { effects, ...others } = options;
-  const engine = await openEngine(store, { machines: [counter], ...others, effects: { ...handlers, ...effects } });
+  const engine = await openEngine(store, { machines: [counter], closeGraceMs: 0, ...others, effects: { ...handlers, ...effects } });
   onTestFinished(() => engine.close());
   return engine;
 }

@@ -162,7 +162,7 @@ describe.each(STORES)("recovery at open (%s)", (kind) => {
   ])("refuses a root with unfinished work of version %s where the program has %s, before anything is written", async (newer, older) => {
     const { store } = place(kind);
     const machine = counterOf(newer);
-    const first = await openEngine(store, { machines: [machine], effects: handlers });
+    const first = await openEngine(store, { machines: [machine], effects: handlers, closeGraceMs: 0 });
     await first.create(machine, "a", { input: { start: 0 } });
     await first.close();
     const before = [store.actor("counter/a"), store.epoch(), store.lastPosition()];
@@ -174,7 +174,7 @@ describe.each(STORES)("recovery at open (%s)", (kind) => {
   it("does not mind finished work of a newer version", async () => {
     const { store } = place(kind);
     const newer = counterOf("2");
-    const first = await openEngine(store, { machines: [newer], effects: handlers });
+    const first = await openEngine(store, { machines: [newer], effects: handlers, closeGraceMs: 0 });
     await (await first.create(newer, "a", { input: { start: 0 } })).send({ type: "count.end" });
     await first.close();
     expect((await open(store)).epoch).toBe(2);
@@ -203,7 +203,7 @@ describe.each(STORES)("recovery at open (%s)", (kind) => {
   it("does not mind unfinished work of a machine that is not registered", async () => {
     const { store } = place(kind);
     const stranger = counterOf("7", "stranger");
-    const first = await openEngine(store, { machines: [stranger], effects: handlers });
+    const first = await openEngine(store, { machines: [stranger], effects: handlers, closeGraceMs: 0 });
     await first.create(stranger, "a", { input: { start: 0 } });
     await first.close();
     const engine = await open(store);

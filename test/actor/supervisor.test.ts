@@ -70,7 +70,7 @@ it("the supervisor of an actor that is set aside knows it in the same commit", a
   expect(commits.at(-1)).toEqual(["overseer/o"]);
   expect(store.journal("overseer/o", { limit: 10 }).map((row) => JSON.parse(row.event))).toMatchObject([
     { type: "xstate.init" },
-    { type: "engine.quarantined", actor: "worker/a", code: "machine_threw" },
+    { type: "engine.quarantined", actor: "worker/a", code: "event_poisoned" },
   ]);
   expect(engine.verify().faults).toEqual([]);
   await engine.close();

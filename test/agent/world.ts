@@ -61,6 +61,7 @@ export class World {
     this.holdfast = await openHoldfast({
       root: this.root,
       backends: this.backends,
+      closeGraceMs: 0,
       probe: (point, subject) => this.probe?.(point, subject),
       ...this.#options,
     });
