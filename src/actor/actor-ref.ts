@@ -58,8 +58,8 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
    */
   async send(event: EventFrom<Machine>, options: SendOptions = {}): Promise<Answer<Machine>> {
     const { key, expect } = options;
-    if (key !== undefined && (typeof key !== "string" || key.length === 0 || key.length > ID_LIMIT))
-      throw engineError("input_invalid", `a key has 1 to ${ID_LIMIT} characters`, { details: { path: "key" } });
+    if (key !== undefined && (typeof key !== "string" || key.length === 0 || key.length > ID_LIMIT || !key.isWellFormed()))
+      throw engineError("input_invalid", `a key has 1 to ${ID_LIMIT} characters, all well formed`, { details: { path: "key" } });
     const answer = await this.#submit({
       kind: "event",
       to: this.address,

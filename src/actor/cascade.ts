@@ -10,7 +10,7 @@
 
 import type { AnyMachineSnapshot } from "xstate";
 import type { Draft, Live } from "./draft.ts";
-import { engineError, HoldfastError } from "./error.ts";
+import { engineError, HoldfastError, messageOf } from "./error.ts";
 import { actorAddress, checkEvent, checkKeys, parseInput } from "./input.ts";
 import { type Cause, makeEntry, NO_HASH } from "./journal.ts";
 import type { Json } from "./json.ts";
@@ -50,7 +50,7 @@ export class PoisonedReceiver {
 
   constructor(message: Message, failure: unknown) {
     this.message = message;
-    this.error = failure instanceof HoldfastError ? failure : engineError("machine_threw", String(failure), { cause: failure });
+    this.error = failure instanceof HoldfastError ? failure : engineError("machine_threw", messageOf(failure), { cause: failure });
   }
 }
 

@@ -7,6 +7,7 @@
  */
 
 import type { AnyMachineSnapshot } from "xstate";
+import { messageOf } from "./error.ts";
 import type { Registration } from "./registration.ts";
 import { EFFECTS_LIMIT } from "./request.ts";
 import type { ActorRow, AnswerRow, DeadLetterRow, EffectRow, JournalRow, Quarantine, StoreReader } from "./store.ts";
@@ -175,7 +176,7 @@ export class Draft {
       const { id, seq, hash, epoch, createdMs, updatedMs } = row;
       return { kind: "live", address, id, registration, snapshot, seq, hash, epoch, createdMs, updatedMs, effects };
     } catch (cause) {
-      const message = `its stored snapshot cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
+      const message = `its stored snapshot cannot be read: ${messageOf(cause)}`;
       this.quarantines.set(address, { code: "snapshot_damaged", message, atMs: row.updatedMs });
       this.untold.add(address);
       return unavailable("actor_quarantined", message);

@@ -249,6 +249,30 @@ export class HoldfastError extends Error {
   }
 }
 
+/** Characters of a message that is kept, at most. */
+const MESSAGE_LIMIT = 2000;
+
+/**
+ * What a thrown value says, as text that can be stored: well formed and bounded. Never throws: whoever runs somebody else's code must
+ * be able to say that it failed, whatever that code threw.
+ */
+export function messageOf(thrown: unknown): string {
+  try {
+    const said: unknown = thrown instanceof Error ? thrown.message : thrown;
+    return String(said).slice(0, MESSAGE_LIMIT).toWellFormed();
+  } catch {
+    return "something that cannot be described was thrown";
+  }
+}
+
+/** What counts as a code; see `codeOf`. */
+const CODE = /^[a-z][a-z0-9_.-]{0,127}$/;
+
+/** The code of a thrown value that has one of its own in a form that events can take, else `otherwise`. */
+export function codeOf(thrown: unknown, otherwise: EngineCode | (string & {})): string {
+  return thrown instanceof HoldfastError && CODE.test(thrown.code) ? thrown.code : otherwise;
+}
+
 /** An engine error; the compiler checks that the code is registered. */
 export function engineError(code: EngineCode, message: string, options: { cause?: unknown; details?: ErrorDetails } = {}): HoldfastError {
   return new HoldfastError(code, message, options);

@@ -11,7 +11,7 @@ import * as Schedule from "effect/Schedule";
 import type * as Semaphore from "effect/Semaphore";
 import type { z } from "zod";
 import type { Probe } from "./commit.ts";
-import { engineError, HoldfastError } from "./error.ts";
+import { codeOf, engineError, HoldfastError, messageOf } from "./error.ts";
 import type { EffectHandler } from "./handler.ts";
 import { type Json, notJson, sha256 } from "./json.ts";
 import type { Answer, EffectOutcome, Work } from "./macrostep.ts";
@@ -51,9 +51,6 @@ const TIMEOUT_MS = 5 * MINUTE_MS;
 const BACKOFF_MS = 100;
 const ABORT_GRACE_MS = 10_000;
 const ATTEMPTS = 5;
-/** Characters of a failure's message that are kept. */
-const MESSAGE_LIMIT = 2000;
-
 /** Waits for a permit, is admitted, tries, and reports. Interruption ends it wherever it is, and nothing is reported. */
 export function handle(duties: HandlerDuties, job: Job, permits: Semaphore.Semaphore): Effect.Effect<void> {
   const isOnce = job.schema.delivery === "at_most_once";
@@ -82,6 +79,8 @@ function tries(duties: HandlerDuties, job: Job): Effect.Effect<EffectOutcome> {
       onSuccess: (output): EffectOutcome => ({ kind: "done", output }),
       onFailure: (error): EffectOutcome => (asked.aborted ? { kind: "aborted" } : { kind: "failed", error: describe(error) }),
     }),
+    // What fails here by a fault of ours still is an outcome: a machine must never wait for a fiber that is gone.
+    Effect.catchDefect((defect) => Effect.succeed<EffectOutcome>({ kind: "failed", error: describe(defect) })),
   );
 }
 
@@ -200,16 +199,14 @@ export async function putBlob(submit: (work: Work) => Promise<Answer>, bytes: Ui
 
 function isFinalFailure(error: unknown): boolean {
   if (error instanceof HoldfastError && error.code === "effect_timeout") return false;
-  return typeof error === "object" && error !== null && (error as { retryable?: unknown }).retryable === false;
+  try {
+    return (error as { retryable?: unknown } | null)?.retryable === false;
+  } catch {
+    // A property that throws when it is read says nothing.
+    return false;
+  }
 }
 
-/** What counts as a code: whatever throws the error, an event's schema must be able to take it. */
-const CODE = /^[a-z][a-z0-9_.-]{0,127}$/;
-
 function describe(error: unknown): { code: string; message: string } {
-  const message = error instanceof Error ? error.message : String(error);
-  return {
-    code: error instanceof HoldfastError && CODE.test(error.code) ? error.code : "effect_failed",
-    message: message.toWellFormed().slice(0, MESSAGE_LIMIT).toWellFormed(),
-  };
+  return { code: codeOf(error, "effect_failed"), message: messageOf(error) };
 }

@@ -24,8 +24,10 @@ export function actorAddress(machine: string, id: string): string {
 export function checkKeys(keys: readonly string[]): readonly string[] {
   if (!Array.isArray(keys)) throw engineError("input_invalid", "keys are a list", { details: { path: "keys" } });
   for (const [index, key] of keys.entries())
-    if (typeof key !== "string" || key.length === 0 || key.length > 2 * ID_LIMIT)
-      throw engineError("input_invalid", `keys have 1 to ${2 * ID_LIMIT} characters`, { details: { path: `keys.${index}` } });
+    if (typeof key !== "string" || key.length === 0 || key.length > 2 * ID_LIMIT || !key.isWellFormed())
+      throw engineError("input_invalid", `keys have 1 to ${2 * ID_LIMIT} characters, all well formed`, {
+        details: { path: `keys.${index}` },
+      });
   if (new Set(keys).size !== keys.length) throw engineError("input_invalid", "keys are named once each", { details: { path: "keys" } });
   return [...keys];
 }

@@ -11,7 +11,7 @@
 import type { AnyMachineSnapshot } from "xstate";
 import { Cascade, creationEvent, isStoreFailure, type Message, PoisonedReceiver, type Rules, type Taken } from "./cascade.ts";
 import type { Draft, Known } from "./draft.ts";
-import { engineError } from "./error.ts";
+import { engineError, messageOf } from "./error.ts";
 import { actorAddress, checkEvent, checkKeys, parseInput } from "./input.ts";
 import type { Cause } from "./journal.ts";
 import { canonical, type Json, notJson, sha256 } from "./json.ts";
@@ -70,7 +70,7 @@ export function macrostep(draft: Draft, work: Work, rules: Rules): Answer {
     for (const { message, error } of poisoned)
       attempt.quarantine(message.to, {
         code: "event_poisoned",
-        message: error.message,
+        message: messageOf(error),
         atMs: rules.now(),
         event: JSON.stringify(message.event),
       });

@@ -1,6 +1,7 @@
 /** Values held against the schemas of machines. */
 
 import type { z } from "zod";
+import { messageOf } from "./error.ts";
 
 type Fit = { readonly ok: true; readonly data: unknown } | { readonly ok: false; readonly path: string; readonly message: string };
 
@@ -10,7 +11,7 @@ export function checkAgainst(schema: z.ZodType, value: unknown): Fit {
     const parsed = schema.safeParse(value);
     return parsed.success ? { ok: true, data: parsed.data } : { ok: false, ...firstIssue(parsed.error) };
   } catch (error) {
-    return { ok: false, path: "$", message: `the schema threw: ${error instanceof Error ? error.message : String(error)}` };
+    return { ok: false, path: "$", message: `the schema threw: ${messageOf(error)}` };
   }
 }
 

@@ -9,7 +9,7 @@
  */
 
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
-import { type EngineCode, engineError, type HoldfastError } from "./error.ts";
+import { type EngineCode, engineError, type HoldfastError, messageOf } from "./error.ts";
 import { copyOf, frozen, type Json, notJson } from "./json.ts";
 import type { EffectSchema, Registration } from "./registration.ts";
 import { checkAgainst } from "./schema.ts";
@@ -196,7 +196,7 @@ function reject(code: EngineCode, registration: Registration, problem: string, p
 }
 
 function threw(registration: Registration, cause: unknown): HoldfastError {
-  return engineError("machine_threw", `machine ${registration.id} threw: ${cause instanceof Error ? cause.message : String(cause)}`, {
+  return engineError("machine_threw", `machine ${registration.id} threw: ${messageOf(cause)}`, {
     cause,
   });
 }

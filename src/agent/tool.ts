@@ -6,7 +6,7 @@
  */
 
 import type { Engine } from "../actor/engine.ts";
-import { HoldfastError } from "../actor/error.ts";
+import { codeOf, messageOf } from "../actor/error.ts";
 import type { EffectCall } from "../actor/handler.ts";
 import { firstIssue } from "../actor/input.ts";
 import { type Json, notJson } from "../actor/json.ts";
@@ -133,8 +133,8 @@ async function execute(
       return refuse("tool_result_invalid", `the result of ${name} has ${bytes} bytes; ${TOOL_RESULT_BYTES} are allowed`);
     return { ok: true, result };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     if (call.signal.aborted) return refuse("tool_aborted", message);
-    return refuse(error instanceof HoldfastError && /^[a-z][a-z0-9_.-]{0,127}$/.test(error.code) ? error.code : "tool_failed", message);
+    return refuse(codeOf(error, "tool_failed"), message);
   }
 }

@@ -26,6 +26,8 @@ const odd = setup({
       "odd.pass": z.strictObject({ to: z.string(), with: z.string() }),
       "odd.greet": z.strictObject({ to: z.string() }),
       "odd.hello": empty,
+      "odd.upset": z.strictObject({ to: z.string() }),
+      "odd.cry": empty,
       "odd.work": empty,
       "job.done": z.strictObject({ output: z.null(), effect: z.string() }),
       "job.failed": failure,
@@ -42,6 +44,9 @@ const odd = setup({
     ...engineActions,
     job: effect(),
     count: assign({ told: ({ context }) => context.told + 1 }),
+    cry: assign(() => {
+      throw new Error("cut in the middle: \ud83d");
+    }),
     fail: assign(({ event }) => {
       throw new HoldfastError(event.code, "thrown by a machine");
     }),
@@ -67,6 +72,8 @@ const odd = setup({
         },
         "odd.greet": { actions: { type: "deliver", params: ({ event }) => ({ to: event.to, event: { type: "odd.hello" } }) } },
         "odd.hello": { actions: "count" },
+        "odd.upset": { actions: { type: "deliver", params: ({ event }) => ({ to: event.to, event: { type: "odd.cry" } }) } },
+        "odd.cry": { actions: "cry" },
         "odd.work": { actions: "job" },
         "job.failed": { actions: "count" },
         "engine.reopened": {
@@ -181,4 +188,66 @@ it("what is no event, no list of expectations and no list of keys is refused wit
   expect(await a.send({ type: "odd.hello" }, { expect: 5 as never })).toMatchObject({ code: "event_invalid", path: "expect" });
   expect(await rejection(engine.create(odd, "b", { input: {}, keys: "abc" as never }))).toMatchObject({ code: "input_invalid" });
   await engine.close();
+});
+
+describe("whatever a handler throws", () => {
+  const throwing = {
+    toString: () => {
+      throw new Error("no text");
+    },
+  };
+  it.each([
+    ["nothing that can be described", Object.create(null)],
+    ["a text that throws", throwing],
+    ["a message that is no text", Object.assign(new Error("x"), { message: 5 })],
+    ["half a character", new Error("\ud83d")],
+    [
+      "a property that throws",
+      Object.defineProperty({}, "retryable", {
+        get: () => {
+          throw new Error("no");
+        },
+      }),
+    ],
+    ["undefined", undefined],
+  ])("it has failed: %s", async (_, thrown) => {
+    const tried = gate();
+    const engine = await made({
+      job: async () => {
+        tried.open();
+        throw thrown;
+      },
+    });
+    const a = await engine.create(odd, "a", { input: {} });
+    await a.send({ type: "odd.work" });
+    await tried.passed;
+    // Its machine takes no code as long as `effect_failed`, so the effect is listed as exhausted.
+    await expect.poll(() => engine.effects().map((row) => row.state)).toEqual(["exhausted"]);
+    await engine.close();
+  });
+});
+
+describe("half a character", () => {
+  it("in a key is refused, and the others of the group commit", async () => {
+    const engine = await made();
+    const a = await engine.create(odd, "a", { input: {} });
+    const [keyed, created, other] = await Promise.allSettled([
+      a.send({ type: "odd.hello" }, { key: "\ud800" }),
+      engine.create(odd, "b", { input: {}, keys: ["\ud800"] }),
+      a.send({ type: "odd.hello" }),
+    ]);
+    expect(keyed).toMatchObject({ reason: { code: "input_invalid" } });
+    expect(created).toMatchObject({ reason: { code: "input_invalid" } });
+    expect(other).toMatchObject({ value: { kind: "accepted" } });
+    await engine.close();
+  });
+
+  it("in what a machine throws sets its actor aside, and the others of the group commit", async () => {
+    const engine = await made();
+    const [a, b] = [await engine.create(odd, "a", { input: {} }), await engine.create(odd, "b", { input: {} })];
+    const [told, other] = await Promise.allSettled([a.send({ type: "odd.upset", to: b.address }), a.send({ type: "odd.hello" })]);
+    expect([told.status, other.status]).toEqual(["fulfilled", "fulfilled"]);
+    expect(b.row().quarantine).toMatchObject({ code: "event_poisoned" });
+    await engine.close();
+  });
 });

@@ -5,6 +5,15 @@ import { counted, folder, temporaryFolder } from "../backend/survey/folder.ts";
 import { holdfast, manyFiles, owner, PROJECT, sealedRun } from "./command.ts";
 
 describe("holdfast run", () => {
+  it("refuses to work in the state root, whose lock a reader in the same process would drop", async () => {
+    const root = join(temporaryFolder(), "root");
+    await holdfast(["run", "Survey it", "--dir", folder(PROJECT), "--root", root, "--json"]);
+    for (const dir of [root, join(root, "reports")]) {
+      const ran = await holdfast(["run", "Survey it", "--dir", dir, "--root", root, "--json"]);
+      expect(ran).toMatchObject({ code: 2, json: { error: { code: "argument_invalid", details: { path: "--dir" } } } });
+    }
+  });
+
   it("does a survey whose numbers are those of find and grep, and leaves everything to be read", async () => {
     const cwd = folder(PROJECT);
     const root = join(temporaryFolder(), "root");

@@ -14,7 +14,7 @@ import { z } from "zod";
 import type { Json } from "../../actor/json.ts";
 import type { Tool, ToolContext } from "../../agent/backend.ts";
 import { LIST } from "./past.ts";
-import { type BytePath, encodePath, fromBuffer, fromText, joinPath, pathSchema, toBuffer } from "./path.ts";
+import { type BytePath, directoryOf, encodePath, fromBuffer, fromText, joinPath, pathSchema, toBuffer } from "./path.ts";
 import { inParallel } from "./pool.ts";
 
 const SKIPPED_DIRECTORIES = new Set([".git", "node_modules"]);
@@ -64,22 +64,55 @@ async function excludedPaths(cwd: string, exclude: readonly string[]): Promise<S
   return excluded;
 }
 
+/** What is left out: paths, and the files of excluded directories under whatever other name they are linked. */
+interface Exclusion {
+  readonly paths: ReadonlySet<BytePath>;
+  readonly files: ReadonlySet<string>;
+}
+
+/** A file by what it is, not by how it is called. */
+function identity(stats: { readonly dev: bigint; readonly ino: bigint }): string {
+  return `${stats.dev}:${stats.ino}`;
+}
+
+/** Finds excluded files by lstat alone: to open one in the process that owns a state root would drop the root's lock. */
+async function excludedFiles(paths: ReadonlySet<BytePath>): Promise<Set<string>> {
+  const files = new Set<string>();
+  for (const path of paths) {
+    const stats = await lstat(toBuffer(path), { bigint: true }).catch(() => undefined);
+    if (stats?.isFile()) files.add(identity(stats));
+    if (!stats?.isDirectory()) continue;
+    const names = await readdir(toBuffer(path), { encoding: "buffer" }).catch(() => []);
+    for (const name of names) {
+      const inner = await lstat(toBuffer(joinPath(path, fromBuffer(name))), { bigint: true }).catch(() => undefined);
+      if (inner?.isFile()) files.add(identity(inner));
+    }
+  }
+  return files;
+}
+
+/** True where the folder is excluded itself, or lies in what is. */
+function isExcluded(root: BytePath, paths: ReadonlySet<BytePath>): boolean {
+  for (let path = root; path !== ""; path = directoryOf(path)) if (paths.has(path)) return true;
+  return false;
+}
+
 /** Lists one directory: adds its files to `found` and returns the directories to enter next. */
-async function listDirectory(root: BytePath, directory: BytePath, excluded: Set<BytePath>, found: Found): Promise<BytePath[]> {
+async function listDirectory(root: BytePath, directory: BytePath, excluded: Exclusion, found: Found): Promise<BytePath[]> {
   const entries = await readdir(toBuffer(joinPath(root, directory)), { withFileTypes: true, encoding: "buffer" });
   const directories: BytePath[] = [];
   const others: BytePath[] = [];
   for (const entry of entries) {
     const name = fromBuffer(entry.name);
     const path = joinPath(directory, name);
-    if (entry.isSymbolicLink() || excluded.has(joinPath(root, path))) continue;
+    if (entry.isSymbolicLink() || excluded.paths.has(joinPath(root, path))) continue;
     if (!entry.isDirectory()) others.push(path);
     else if (!SKIPPED_DIRECTORIES.has(name)) directories.push(path);
   }
   await inParallel(others, STATS_IN_FLIGHT, async (path) => {
     try {
-      const stats = await lstat(toBuffer(joinPath(root, path)));
-      if (stats.isFile()) found.files.push({ path, bytes: stats.size });
+      const stats = await lstat(toBuffer(joinPath(root, path)), { bigint: true });
+      if (stats.isFile() && !excluded.files.has(identity(stats))) found.files.push({ path, bytes: Number(stats.size) });
     } catch (error) {
       found.unreadable.push({ path, code: systemCode(error) });
     }
@@ -92,8 +125,10 @@ const byPath = (a: { path: BytePath }, b: { path: BytePath }) => (a.path < b.pat
 /** Everything below `cwd`, which may itself be reached by a symbolic link. */
 async function walk(cwd: string, exclude: readonly string[], signal: AbortSignal): Promise<Found> {
   const root = fromBuffer(await realpath(resolve(cwd), { encoding: "buffer" }));
-  const excluded = await excludedPaths(cwd, exclude);
+  const paths = await excludedPaths(cwd, exclude);
+  const excluded: Exclusion = { paths, files: await excludedFiles(paths) };
   const found: Found = { files: [], unreadable: [] };
+  if (isExcluded(root, paths)) return found;
   const waiting: BytePath[] = await listDirectory(root, "", excluded, found);
   for (let directory = waiting.pop(); directory !== undefined; directory = waiting.pop()) {
     signal.throwIfAborted();

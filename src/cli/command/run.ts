@@ -7,7 +7,7 @@ import { follow } from "../follow.ts";
 import { oneLine } from "../format.ts";
 import { Interruption } from "../interruption.ts";
 import { turnResult } from "../outcome.ts";
-import { existingDirectory, writableFile } from "../place.ts";
+import { existingDirectory, isInside, writableFile } from "../place.ts";
 import type { CommonOptions, Result } from "../result.ts";
 import type { Screen } from "../screen.ts";
 import { checkBackend, commandBackends, newPlace } from "../survey.ts";
@@ -25,6 +25,9 @@ export async function runCommand(prompt: string, options: RunOptions, screen: Sc
   const cwd = existingDirectory(options.dir, "--dir");
   const out = options.out === undefined ? undefined : writableFile(options.out, "--out");
   const root = resolve(options.root);
+  // To open and close a file of the root in its owner's process would drop the owner's lock.
+  if (isInside(cwd, root))
+    throw agentError("argument_invalid", `--dir: ${cwd} is the state root or inside it`, { details: { path: "--dir" } });
   using interruption = new Interruption();
   const holdfast = await openHoldfast({ root, backends: commandBackends(newPlace(root, out)) });
   try {

@@ -1,7 +1,7 @@
 /** Promises of the walk: what counts as a file of the folder, and in which order. */
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -172,4 +172,23 @@ test("a directory that vanishes during the walk is an entry, not an error", asyn
   const signal = { throwIfAborted: () => rmSync(join(root, "a"), { recursive: true, force: true }) } as AbortSignal;
   expect(await listFiles.execute({ exclude: [] }, { ...context, signal })).toMatchObject({ files: 0, unreadable: 1 });
   expect(JSON.parse(Buffer.from(blobs[0] ?? []).toString())).toEqual({ files: [], unreadable: [{ path: "a", code: "ENOENT" }] });
+});
+
+test("what an excluded directory holds is left out under every name, and the folder itself where it lies in one", async () => {
+  const root = folder({ "kept.txt": "a\n", "state/owner.db": "lock\n", "state/inner/x.txt": "b\n" });
+  linkSync(join(root, "state/owner.db"), join(root, "another-name"));
+  const list = async (cwd: string) => {
+    const context = {
+      runId: "r",
+      callId: "c",
+      cwd,
+      signal: new AbortController().signal,
+      putBlob: async () => "",
+      getBlob: () => undefined,
+    };
+    return listFiles.execute({ exclude: [join(root, "state")] }, context);
+  };
+  expect(await list(root)).toMatchObject({ files: 1, bytes: 2 });
+  expect(await list(join(root, "state"))).toMatchObject({ files: 0 });
+  expect(await list(join(root, "state/inner"))).toMatchObject({ files: 0 });
 });
