@@ -5,6 +5,7 @@ import {
   type Composition,
   composition,
   configuration,
+  digest,
   failure,
   handoffIds,
   id,
@@ -23,6 +24,9 @@ import {
 
 /** Tool calls that may be open at once. */
 export const OPEN_CALLS = 256;
+
+/** Blobs that one tool call may store. */
+export const TOOL_BLOBS = 64;
 
 export const input = z.strictObject({
   sessionId: id,
@@ -89,7 +93,8 @@ const events = {
   "step.failed": z.strictObject({ error: failure, effect: effectKey }),
   "step.aborted": z.strictObject({ effect: effectKey }),
   "tool.call": z.strictObject({ callId: id, name: z.string().min(1).max(128), args: json, reconcile }),
-  "tool.settle": z.strictObject({ callId: id, outcome: toolOutcome }),
+  /** `blobs`: digests of what the tool stored, so that a check of the root can tell that it is there. */
+  "tool.settle": z.strictObject({ callId: id, outcome: toolOutcome, blobs: z.array(digest).max(TOOL_BLOBS).optional() }),
   "flush.done": z.strictObject({ output: z.null(), effect: effectKey }),
   "flush.failed": z.strictObject({ error: failure, effect: effectKey }),
   "effect.unknown": z.strictObject({ effect: effectKey, name: z.string() }),

@@ -125,7 +125,8 @@ function firstOf(signals: readonly AbortSignal[]): AbortSignal {
 
 function checkedResult({ row, schema, done }: Job, output: unknown): Json {
   const bad = (problem: string) => engineError("effect_result_invalid", `the result of the effect ${row.name} ${problem}`);
-  const found = notJson(output);
+  // As it stands in its event, so that the wrapping cannot make it too deep.
+  const found = notJson({ output });
   if (found) throw bad(`is not plain JSON at ${found}`);
   if (!done) throw bad("has no schema");
   const checked = checkAgainst(done, { output, effect: row.key });

@@ -5,6 +5,8 @@
  * exception; each fault names its actor.
  */
 
+import { DeliveryCheck } from "./delivery-check.ts";
+import { messageOf } from "./error.ts";
 import { type Fault, fold } from "./fold.ts";
 import { canonical } from "./json.ts";
 import type { Registration } from "./registration.ts";
@@ -24,7 +26,10 @@ export interface Verified {
   readonly faults: readonly Fault[];
 }
 
-/** Checks every actor and every journal entry. Time grows with the whole root; memory does not. */
+/**
+ * Checks every actor, journal entry, effect and dead letter. Time grows with the whole root; memory with its dead letters. What no
+ * entry accounts for cannot be checked: whether an actor is set aside, and the answers to keyed events that were ignored.
+ */
 export function verify(reader: StoreReader, registrations: ReadonlyMap<string, Registration>, enclose: Enclosure): Verified {
   const faults: Fault[] = [];
   const guard = (actor: string | null, check: () => Iterable<Fault>) => {
@@ -35,7 +40,7 @@ export function verify(reader: StoreReader, registrations: ReadonlyMap<string, R
         code: "journal_damaged",
         actor,
         seq: null,
-        message: `a row cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        message: `a row cannot be read: ${messageOf(error)}`,
       });
     }
   };
@@ -47,6 +52,9 @@ export function verify(reader: StoreReader, registrations: ReadonlyMap<string, R
     actors++;
     guard(row.address, () => checkActor(reader, registrations, row, enclose));
   }
+  /** Actors that have faults before deliveries are looked at. */
+  const own = new Set<string | null>();
+  const deliveries = new DeliveryCheck(registrations, (actor) => own.has(actor));
   let entries = 0;
   let last = 0;
   for (const row of pages(
@@ -57,7 +65,29 @@ export function verify(reader: StoreReader, registrations: ReadonlyMap<string, R
     if (row.position !== last + 1) faults.push(missing(last + 1, row.position - 1));
     last = row.position;
     guard(row.actor, () => checkEntry(reader, row));
+    guard(row.actor, () => {
+      deliveries.entry(row);
+      return [];
+    });
   }
+  for (const { actor } of faults) own.add(actor);
+  for (const row of pages(
+    (after) => reader.deadLetters({}, { after, limit: PAGE }),
+    (row) => row.position,
+  ))
+    guard(row.receiver, () => deliveries.letter(row));
+  faults.push(...deliveries.rest());
+  for (const row of pages(
+    (after) => reader.effects({}, { after, limit: PAGE }),
+    (row) => row.ordinal,
+  ))
+    if (!reader.actor(row.actor))
+      faults.push({
+        code: "row_unexpected",
+        actor: row.actor,
+        seq: null,
+        message: `the effect ${row.key} belongs to an actor that is not there`,
+      });
   const given = reader.lastPosition();
   if (given > last) faults.push(missing(last + 1, given));
   return { ok: faults.length === 0, actors, entries, faults };
@@ -107,6 +137,8 @@ function* checkActor(
   enclose: Enclosure,
 ): Generator<Fault> {
   const fault = (code: string, message: string, seq: number | null = null): Fault => ({ code, actor: row.address, seq, message });
+  if (row.address !== `${row.machine}/${row.id}`) yield fault("snapshot_damaged", `the row says that it is ${row.machine}/${row.id}`);
+  if (row.epoch > reader.epoch()) yield fault("snapshot_damaged", `the row is of epoch ${row.epoch}; the root is at ${reader.epoch()}`);
   const registration = registrations.get(row.machine);
   if (!registration) return yield fault("machine_unknown", `no machine ${row.machine} is registered`);
   const moved: Fault[] = [];
@@ -125,9 +157,21 @@ function* checkActor(
     stateName(folded.snapshot.value),
   );
   yield* checkEffects(reader, row, folded.effects);
+  yield* checkBirth(reader, row);
+}
+
+/** What the first entry, and the last one's time, say of the actor's row and of its identities. */
+function* checkBirth(reader: StoreReader, row: ActorRow): Generator<Fault> {
+  const fault = (code: string, message: string): Fault => ({ code, actor: row.address, seq: 1, message });
   const creation = reader.journal(row.address, { limit: 1 })[0];
-  for (const key of creation ? (JSON.parse(creation.event).keys as string[]) : [])
-    if (reader.identity(key) !== row.address) yield fault("row_missing", `the identity ${key} is not recorded as its own`, 1);
+  const latest = reader.journal(row.address, { after: row.seq - 1, limit: 1 })[0];
+  if (creation?.atMs !== row.createdMs || latest?.atMs !== row.updatedMs)
+    yield fault("snapshot_damaged", "the row's times are not its entries'");
+  const own = new Set(creation ? (JSON.parse(creation.event).keys as string[]) : []);
+  for (const key of own)
+    if (reader.identity(key) !== row.address) yield fault("row_missing", `the identity ${key} is not recorded as its own`);
+  for (const key of reader.identities(row.address))
+    if (!own.has(key)) yield fault("row_unexpected", `the identity ${key} is not one that it was created with`);
 }
 
 function* checkSnapshot(row: ActorRow, registration: Registration, expected: string, final: boolean, state: string): Generator<Fault> {

@@ -44,7 +44,7 @@ export interface ToolContext {
   /** The session's working directory. */
   readonly cwd: string;
   readonly signal: AbortSignal;
-  /** Stores bytes by content and answers with their SHA-256; durable when it resolves. */
+  /** Stores bytes by content and answers with their SHA-256; durable when it resolves. At most 64 for one call. */
   putBlob(bytes: Uint8Array): Promise<string>;
   getBlob(digest: string): Uint8Array | undefined;
 }

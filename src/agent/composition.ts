@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { CompositionRecord } from "../../machines/index.ts";
 import { firstIssue } from "../actor/input.ts";
-import { canonical } from "../actor/json.ts";
+import { canonical, sha256 } from "../actor/json.ts";
 import type { StoreReader } from "../actor/store.ts";
 import type { Composition } from "./backend.ts";
 import { agentError } from "./error.ts";
@@ -43,7 +43,7 @@ export async function recordOf(declared: unknown, putBlob: (bytes: Uint8Array) =
 /** The record, where its body is stored and fits it; null where it is gone. */
 export function storedComposition(reader: StoreReader, record: CompositionRecord | null): CompositionRecord | null {
   const bytes = record && reader.blob(record.body);
-  if (!record || !bytes) return null;
+  if (!record || !bytes || sha256(bytes) !== record.body) return null;
   try {
     const body = schema.parse(JSON.parse(Buffer.from(bytes).toString("utf8")));
     return (["promptHash", "toolsHash", "availabilityHash", "providerOptionsHash", "contextWindow"] as const).every(

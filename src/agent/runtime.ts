@@ -104,6 +104,8 @@ export class Holdfast {
    * `session_busy`, `turn_superseded`, and what the check would park with. A successor that ends before its dispatch throws its outcome's code, for example `composition_drift`.
    */
   async *resume(continuation: Continuation, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<RunEvent> {
+    // Before the claim, which cannot be taken back.
+    options.signal?.throwIfAborted();
     const source = continuation?.source?.runId;
     if (this.#continuing.has(source)) throw agentError("continuation_in_progress", `this process is continuing the run ${source} already`);
     this.#continuing.add(source);

@@ -5,6 +5,7 @@
  * call of its run; when the step has ended, none of its calls is in flight and none can be made.
  */
 
+import { TOOL_BLOBS } from "../../machines/run-schema.ts";
 import type { Engine } from "../actor/engine.ts";
 import { codeOf, messageOf } from "../actor/error.ts";
 import type { EffectCall } from "../actor/handler.ts";
@@ -87,8 +88,9 @@ async function callTool(
   const found = notJson(args);
   if (found) throw agentError("argument_invalid", `the arguments of ${name} are not plain JSON at ${found}`, { details: { path: found } });
   await send(call, { type: "tool.call", callId, name, args, reconcile: tool?.reconcile ?? null });
-  const outcome = await execute(engine, context, tool, call, { name, args, callId });
-  await send(call, { type: "tool.settle", callId, outcome });
+  const blobs = new Set<string>();
+  const outcome = await execute(engine, context, tool, call, { name, args, callId, blobs });
+  await send(call, { type: "tool.settle", callId, outcome, ...(blobs.size > 0 ? { blobs: [...blobs] } : {}) });
   return outcome;
 }
 
@@ -104,7 +106,7 @@ async function execute(
   context: ContextOf<"run">,
   tool: Tool | undefined,
   call: EffectCall,
-  { name, args, callId }: ToolCall,
+  { name, args, callId, blobs }: ToolCall & { readonly blobs: Set<string> },
 ): Promise<ToolOutcome> {
   const refuse = (code: string, message: string): ToolOutcome => ({
     ok: false,
@@ -123,10 +125,16 @@ async function execute(
       callId,
       cwd: context.configuration.cwd,
       signal: call.signal,
-      putBlob: (bytes) => call.putBlob(bytes),
+      putBlob: async (bytes) => {
+        if (blobs.size >= TOOL_BLOBS) throw agentError("tool_result_invalid", `one call stores ${TOOL_BLOBS} blobs at most`);
+        const digest = await call.putBlob(bytes);
+        blobs.add(digest);
+        return digest;
+      },
       getBlob: (digest) => engine.getBlob(digest),
     });
-    const found = notJson(result);
+    // As it stands in the event, so that the wrapping cannot make it too deep.
+    const found = notJson({ outcome: { result } });
     if (found) return refuse("tool_result_invalid", `the result of ${name} is not plain JSON at ${found}`);
     const bytes = Buffer.byteLength(JSON.stringify(result));
     if (bytes > TOOL_RESULT_BYTES)

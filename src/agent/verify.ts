@@ -2,9 +2,11 @@
 
 import { machines } from "../../machines/index.ts";
 import { registerAll } from "../actor/engine.ts";
+import { messageOf } from "../actor/error.ts";
 import type { Fault } from "../actor/fold.ts";
+import { sha256 } from "../actor/json.ts";
 import type { StoreReader } from "../actor/store.ts";
-import { type Verified, verify } from "../actor/verify.ts";
+import { entriesOf, type Verified, verify } from "../actor/verify.ts";
 import { storedComposition } from "./composition.ts";
 import { type ContextOf, contextOf } from "./snapshot.ts";
 
@@ -23,7 +25,7 @@ export function verifyRoot(reader: StoreReader): Verified {
           code: "snapshot_damaged",
           actor: row.address,
           seq: row.seq,
-          message: error instanceof Error ? error.message : String(error),
+          message: messageOf(error),
         });
       }
     }
@@ -41,10 +43,19 @@ export function verifyRoot(reader: StoreReader): Verified {
   return { ...verified, ok: faults.length === 0, faults };
 }
 
+function* toolBlobs(reader: StoreReader, address: string): Generator<string> {
+  for (const row of entriesOf(reader, address)) if (row.event.includes('"blobs"')) yield* (JSON.parse(row.event).blobs ?? []) as string[];
+}
+
 function* checkRun(reader: StoreReader, address: string, run: ContextOf<"run">): Generator<Fault> {
   const fault = (code: string, message: string): Fault => ({ code, actor: address, seq: null, message });
   if (run.composition && !storedComposition(reader, run.composition))
     yield fault("row_missing", "the body of its composition is missing or is not what its hashes say");
+  for (const digest of toolBlobs(reader, address)) {
+    const bytes = reader.blob(digest);
+    if (!bytes) yield fault("row_missing", `the blob ${digest} that one of its tools stored is missing`);
+    else if (sha256(bytes) !== digest) yield fault("journal_damaged", `the blob ${digest} that one of its tools stored was changed`);
+  }
   if (run.source.kind === "fresh") return;
   // One run at most starts from a boundary: the identity table must say that it is this one.
   const owner = reader.identity(`boundary/${run.source.runId}`);

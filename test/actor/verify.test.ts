@@ -154,9 +154,50 @@ describe("verify", () => {
     ["an identity of another", "UPDATE identities SET actor = 'counter/b'", "row_missing", "counter/a"],
     ["a missing answer", "DELETE FROM answers", "row_missing", "counter/a"],
     ["a changed answer", 'UPDATE answers SET answer = \'{"kind":"ignored"}\'', "journal_damaged", "counter/a"],
+    ["a changed id of an actor", "UPDATE actors SET id = 'z' WHERE address = 'counter/a'", "snapshot_damaged", "counter/a"],
+    [
+      "a changed time of an actor",
+      "UPDATE actors SET created_ms = created_ms + 1 WHERE address = 'counter/a'",
+      "snapshot_damaged",
+      "counter/a",
+    ],
+    ["an epoch that has not come", "UPDATE actors SET epoch = 99 WHERE address = 'counter/a'", "snapshot_damaged", "counter/a"],
+    ["an identity too many", "INSERT INTO identities (name, actor) VALUES ('stolen', 'counter/b')", "row_unexpected", "counter/b"],
+    [
+      "an effect of an actor that is not there",
+      "INSERT INTO effects (key, actor, name, params, scope, state, epoch, opened_ms) VALUES ('counter/z:1:0', 'counter/z', 'work', '{}', '', 'open', 1, 1)",
+      "row_unexpected",
+      "counter/z",
+    ],
+    [
+      "a dead letter that nobody sent",
+      "INSERT INTO dead_letters (receiver, sender, seq, event, reason, at_ms) VALUES ('counter/b', 'counter/a', 1, '{\"type\":\"count.add\"}', 'actor_final', 1)",
+      "row_unexpected",
+      "counter/b",
+    ],
     ["a machine that nobody knows", "UPDATE actors SET machine = 'stranger' WHERE address = 'counter/b'", "machine_unknown", "counter/b"],
   ])("finds %s, and names the actor", async (_, sql, code, actor) => {
     expect((await tampered(sql)).faults).toContainEqual(expect.objectContaining({ code, actor }));
+  });
+
+  it.each([
+    ["missing", "DELETE FROM dead_letters", ["row_missing"]],
+    ["changed", "UPDATE dead_letters SET event = replace(event, '7', '8')", ["row_unexpected", "row_missing"]],
+  ])("finds that a dead letter is %s, and names its receiver", async (_, sql, codes) => {
+    const file = join(temporary(), "root.db");
+    const store = openSqliteStore({ file });
+    const engine = await openEngine(store, { machines: [counter], effects: handlers, release: () => store.close() });
+    const a = await engine.create(counter, "a", { input: { start: 0 } });
+    await a.send({ type: "count.say", to: "counter/none", event: { type: "count.add", by: 7 } });
+    expect(engine.verify()).toMatchObject({ ok: true });
+    await engine.close();
+    const db = new Database(file);
+    db.exec(sql);
+    db.close();
+    const reader = openSqliteStore({ file });
+    const found = verify(reader, registerAll([counter]), (transition) => transition());
+    reader.close();
+    expect(found.faults.map(({ code, actor }) => [code, actor])).toEqual(codes.map((code) => [code, "counter/none"]));
   });
 
   it("finds a machine that was changed without a new version (ACT-4)", async () => {
