@@ -1,7 +1,7 @@
 /** A handle on one durable actor. It holds no state of its own: every read sees the last commit. */
 
 import type { AnyStateMachine, EventFrom, SnapshotFrom } from "xstate";
-import { engineError, HoldfastError } from "./error.ts";
+import { engineError } from "./error.ts";
 import { type Entry, type Feed, type Watched, type WatchOptions, watch } from "./feed.ts";
 import { ID_LIMIT } from "./input.ts";
 import type { Json } from "./json.ts";
@@ -138,7 +138,7 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
       if (signal?.aborted) return reject(signal.reason);
       unsubscribe = this.#feed.subscribe(this.address, (event) => {
         if (event.kind === "committed") look();
-        if (event.kind === "closed") settle(() => reject(new HoldfastError("closed", "the engine was closed")));
+        if (event.kind === "closed") settle(() => reject(event.error ?? engineError("closed", "the engine was closed")));
       });
       signal?.addEventListener("abort", onAbort, { once: true });
       look();

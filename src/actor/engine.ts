@@ -155,7 +155,7 @@ export class Engine {
   /** Another process owns the root: nothing that happens here counts any more, so nobody shall wait for it. */
   #fenced(): void {
     void this.#outbox.close(0);
-    this.feed.close();
+    this.feed.close(engineError("not_owner", "another process owns the state root; nothing was written since"));
   }
 
   #committed(committed: Committed): void {

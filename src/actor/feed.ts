@@ -1,6 +1,6 @@
 /** Feed: who waits for an actor's next commit or its partial output, and the iteration over committed entries. */
 
-import { engineError } from "./error.ts";
+import { engineError, type HoldfastError } from "./error.ts";
 import type { Json } from "./json.ts";
 import type { JournalRow, PlacedJournalRow, StoreReader } from "./store.ts";
 import type { EngineEvent, Fact, Request } from "./transition.ts";
@@ -24,13 +24,14 @@ export type Signal =
   | { readonly kind: "progress"; readonly output: Json }
   /** An effect's outcome could not be committed. */
   | { readonly kind: "lost"; readonly effect: string; readonly error: unknown }
-  | { readonly kind: "closed" };
+  /** Nothing more will come; with the reason, where that is not an orderly close. */
+  | { readonly kind: "closed"; readonly error?: HoldfastError };
 
 type Listener = (signal: Signal) => void;
 
 export class Feed {
   readonly #listeners = new Map<string, Set<Listener>>();
-  #closed = false;
+  #closed: Extract<Signal, { kind: "closed" }> | undefined;
 
   /**
    * Calls `listener` after each commit that touched the actor, with its partial output, and when the engine closes (at once where it
@@ -38,7 +39,7 @@ export class Feed {
    */
   subscribe(actor: string, listener: Listener): () => void {
     if (this.#closed) {
-      listener({ kind: "closed" });
+      listener(this.#closed);
       return () => {};
     }
     // Each subscription counts, also of one function twice.
@@ -74,9 +75,10 @@ export class Feed {
     for (const [actor, seq] of seqs) this.publish(actor, { kind: "committed", seq });
   }
 
-  close(): void {
-    this.#closed = true;
-    for (const actor of [...this.#listeners.keys()]) this.publish(actor, { kind: "closed" });
+  /** Ends all waiting. `error` is what those who wait are told, where it is not the engine's own close. */
+  close(error?: HoldfastError): void {
+    this.#closed ??= { kind: "closed", ...(error ? { error } : {}) };
+    for (const actor of [...this.#listeners.keys()]) this.publish(actor, this.#closed);
     this.#listeners.clear();
   }
 }
@@ -106,10 +108,14 @@ const PAGE = 200;
  * quarantined, and when the engine closes. Throws `actor_not_found`.
  */
 export async function* watch(reader: StoreReader, feed: Feed, actor: string, options: WatchOptions = {}): AsyncGenerator<Watched> {
+  const { after: start = 0 } = options;
+  if (!Number.isSafeInteger(start) || start < 0)
+    throw engineError("input_invalid", "after is a whole number, 0 or more", { details: { path: "after" } });
   const { signal } = options;
   let after = options.after ?? 0;
   let latest = 0;
   let closed = false;
+  let lostFor: HoldfastError | undefined;
   let wake = () => {};
   const signals: { readonly seq: number; readonly watched: Exclude<Watched, { kind: "entry" }> }[] = [];
   /** Signals that came while the journal reached no further than `seq`. */
@@ -120,8 +126,10 @@ export async function* watch(reader: StoreReader, feed: Feed, actor: string, opt
     }
   }
   const unsubscribe = feed.subscribe(actor, (event) => {
-    if (event.kind === "closed") closed = true;
-    else if (event.kind === "committed") latest = Math.max(latest, event.seq);
+    if (event.kind === "closed") {
+      closed = true;
+      lostFor = event.error;
+    } else if (event.kind === "committed") latest = Math.max(latest, event.seq);
     else if (signals.push({ seq: latest, watched: event }) > SIGNAL_LIMIT) signals.shift();
     wake();
   });
@@ -130,6 +138,7 @@ export async function* watch(reader: StoreReader, feed: Feed, actor: string, opt
   try {
     for (;;) {
       signal?.throwIfAborted();
+      if (lostFor) throw lostFor;
       if (closed) return;
       // Before anything is read: what is committed from here on wakes this round's wait.
       const next = new Promise<void>((resolve) => {

@@ -46,6 +46,12 @@ export function copyOf<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
+/** True where a plain JSON value holds a negative zero, which JSON writes as zero. */
+export function hasNegativeZero(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return Object.is(value, -0);
+  return Object.values(value).some(hasNegativeZero);
+}
+
 /** Freezes a plain JSON value to its depths and returns it. What is frozen already is taken to be frozen to its depths. */
 export function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;

@@ -10,7 +10,7 @@
 
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import { type EngineCode, engineError, type HoldfastError, messageOf } from "./error.ts";
-import { copyOf, frozen, type Json, notJson } from "./json.ts";
+import { copyOf, frozen, hasNegativeZero, type Json, notJson } from "./json.ts";
 import type { EffectSchema, Registration } from "./registration.ts";
 import { checkAgainst } from "./schema.ts";
 import { initialNodes, scope } from "./scope.ts";
@@ -124,7 +124,11 @@ function run(
       made.push({ step, nodes: nodes[step] });
     }
   }
-  if (snapshot !== before) checkContext(registration, snapshot);
+  if (snapshot !== before) {
+    checkContext(registration, snapshot);
+    // The next transition must see what a fold and a restart see (ACT-4).
+    if (hasNegativeZero(snapshot.context)) snapshot = hydrate(registration, dehydrate(registration, snapshot));
+  }
   return { snapshot, facts, requests, made, taken: snapshot !== before || scope.acts.length > 0 };
 }
 

@@ -75,7 +75,9 @@ export class Holdfast {
 
   /** Throws `backend_unknown`, `input_invalid`, `actor_exists`. */
   async createSession(options: SessionOptions): Promise<Session> {
-    const { backend, permissionMode = "ask", name = null, id = v7() } = options;
+    const { backend, permissionMode = "ask", name = null, id = v7() } = options ?? {};
+    if (options?.cwd !== undefined && typeof options.cwd !== "string")
+      throw agentError("argument_invalid", "cwd is the path of a directory", { details: { path: "cwd" } });
     if (!Object.hasOwn(this.#backends, backend))
       throw agentError("backend_unknown", `no backend ${backend} was passed to openHoldfast`, { details: { path: "backend" } });
     const configuration = { backend, cwd: resolve(options.cwd ?? "."), permissionMode };

@@ -66,13 +66,23 @@ export function openRoot(options: { readonly path: string; readonly create: bool
   }
 }
 
-function makeDirectory(path: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  try {
-    mkdirSync(path, { mode: 0o700 });
+/** Not by the recursive option: where a file system refuses new entries with ENOENT, as /proc does, that tries for ever. */
+function makeDirectory(path: string, mode = 0o700): void {
+  const make = () => {
+    mkdirSync(path, { mode });
     syncDirectory(dirname(path));
+  };
+  try {
+    make();
   } catch (error) {
-    if (errorCode(error) !== "EEXIST") throw error;
+    if (errorCode(error) === "EEXIST") return;
+    if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
+    makeDirectory(dirname(path), 0o777);
+    try {
+      make();
+    } catch (again) {
+      if (errorCode(again) !== "EEXIST") throw again;
+    }
   }
 }
 

@@ -28,6 +28,7 @@ const odd = setup({
       "odd.hello": empty,
       "odd.upset": z.strictObject({ to: z.string() }),
       "odd.cry": empty,
+      "odd.zero": empty,
       "odd.work": empty,
       "job.done": z.strictObject({ output: z.null(), effect: z.string() }),
       "job.failed": failure,
@@ -43,6 +44,7 @@ const odd = setup({
   actions: {
     ...engineActions,
     job: effect(),
+    zero: assign({ told: ({ context }) => (Object.is(context.told, -0) ? 7 : -0) }),
     count: assign({ told: ({ context }) => context.told + 1 }),
     cry: assign(() => {
       throw new Error("cut in the middle: \ud83d");
@@ -74,6 +76,7 @@ const odd = setup({
         "odd.hello": { actions: "count" },
         "odd.upset": { actions: { type: "deliver", params: ({ event }) => ({ to: event.to, event: { type: "odd.cry" } }) } },
         "odd.cry": { actions: "cry" },
+        "odd.zero": { actions: "zero" },
         "odd.work": { actions: "job" },
         "job.failed": { actions: "count" },
         "engine.reopened": {
@@ -250,4 +253,36 @@ describe("half a character", () => {
     expect(b.row().quarantine).toMatchObject({ code: "event_poisoned" });
     await engine.close();
   });
+});
+
+it("a negative zero is to the next transition what it is to a fold (ACT-4)", async () => {
+  const engine = await made();
+  const a = await engine.create(odd, "a", { input: {} });
+  for (let time = 0; time < 2; time++) await a.send({ type: "odd.zero" });
+  expect(a.getSnapshot().context.told).toBe(0);
+  expect(engine.verify().faults).toEqual([]);
+  await engine.close();
+});
+
+it("who waits on a root that another process took is told so", async () => {
+  const store = memoryStore();
+  const engine = await made(undefined, store);
+  const a = await engine.create(odd, "a", { input: {} });
+  const waiting = rejection(a.waitFor(() => false));
+  const watching = rejection(
+    (async () => {
+      for await (const _ of a.watch());
+    })(),
+  );
+  store.beginEpoch();
+  expect(await a.send({ type: "odd.hello" })).toMatchObject({ kind: "refused", code: "not_owner" });
+  expect([await waiting, await watching]).toMatchObject([{ code: "not_owner" }, { code: "not_owner" }]);
+  await engine.close();
+});
+
+it.each([-1, Number.NaN, 1.5, "x"])("a watch from %s is refused with its code", async (after) => {
+  const engine = await made();
+  const a = await engine.create(odd, "a", { input: {} });
+  expect(await rejection(a.watch({ after: after as number }).next())).toMatchObject({ code: "input_invalid" });
+  await engine.close();
 });

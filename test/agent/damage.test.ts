@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
-import { fakeBackend } from "../../src/index.ts";
+import { z } from "zod";
+import { sha256 } from "../../src/actor/json.ts";
+import { fakeBackend, type ToolContext } from "../../src/index.ts";
 import { Play, SEAL } from "../scenarios/play.ts";
 import { World } from "./world.ts";
 
@@ -30,4 +32,31 @@ it("a source that is damaged between the check and the resume is not continued",
   };
   await expect(resumed()).rejects.toMatchObject({ code: "journal_damaged" });
   expect(world.state("run/successor-run")).toBeUndefined();
+});
+
+it("a resume whose signal is aborted already claims nothing", async () => {
+  const { world } = await Play.of({ acts: [...SEAL] });
+  const check = world.holdfast.checkContinuation("original-run", { purpose: "handoff" });
+  if (check.decision === "park") throw new Error("parked");
+  const resumed = world.holdfast.resume(check.continuation, { signal: AbortSignal.abort(new Error("too late")) });
+  await expect(resumed.next()).rejects.toThrow("too late");
+  expect(world.state("run/successor-run")).toBeUndefined();
+});
+
+it("a blob that a tool stored is missed by a check of the root", async () => {
+  const keep = {
+    name: "keep",
+    description: "Keeps bytes.",
+    parameters: z.object({}),
+    execute: async (_: object, { putBlob }: ToolContext) => ({ kept: await putBlob(Buffer.from("kept")) }),
+  };
+  const script = { calls: [{ name: "keep", args: {} }], report: { next: "end", stopReason: "end_turn" } } as const;
+  const world = await World.open(fakeBackend({ script, tools: [keep] }));
+  await (await world.begin()).end();
+  expect(world.holdfast.verify().faults).toEqual([]);
+  const digest = sha256("kept");
+  world.tamper("UPDATE blobs SET bytes = x'00' WHERE digest = ?", digest);
+  expect(world.holdfast.verify().faults).toMatchObject([{ code: "journal_damaged", actor: "run/run-1" }]);
+  world.tamper("DELETE FROM blobs WHERE digest = ?", digest);
+  expect(world.holdfast.verify().faults).toMatchObject([{ code: "row_missing", actor: "run/run-1" }]);
 });

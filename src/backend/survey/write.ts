@@ -51,8 +51,26 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
+/**
+ * Makes a directory and those above it. Not by the recursive option: where a file system refuses new entries with ENOENT, as /proc
+ * does, that tries for ever.
+ */
+async function makeDirectories(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    await makeDirectories(dirname(path));
+    await mkdir(path).catch((again: NodeJS.ErrnoException) => {
+      if (again.code !== "EEXIST") throw again;
+    });
+  }
+}
+
 async function writeWhole(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeDirectories(dirname(path));
   const temporary = temporaryPath(path);
   await rm(temporary, { force: true });
   try {

@@ -192,3 +192,8 @@ test("what an excluded directory holds is left out under every name, and the fol
   expect(await list(join(root, "state"))).toMatchObject({ files: 0 });
   expect(await list(join(root, "state/inner"))).toMatchObject({ files: 0 });
 });
+
+test.skipIf(!linux)("a report that has no place ends the run instead of trying for ever", async () => {
+  const root = folder({ "a.txt": "a\n" });
+  await expect(survey(root, { report: "/proc/nowhere/report.md" })).rejects.toThrow(/ENOENT/);
+});
