@@ -4,7 +4,7 @@
 import { fakeBackend, openHoldfast } from "holdfast";
 
 const root = process.argv[2] ?? "./.holdfast";
-// A scripted backend stands in for a model: three steps, then the end. Yours implements `Backend`.
+// A scripted backend stands in for a model: one step before the handoff, one after it. Yours implements `Backend`.
 const assistant = fakeBackend({
   script: ({ maxSteps }) =>
     maxSteps === null

@@ -34,7 +34,7 @@ export const ENGINE_CODES = {
   actor_not_found: {
     retryable: false,
     cause: "No actor has this address in this state root.",
-    remedy: "Check the machine id and the actor id; `holdfast ls` lists what is there.",
+    remedy: "Check the id, which is given whole; `holdfast ls` lists what is there.",
   },
   actor_quarantined: {
     retryable: false,
@@ -204,7 +204,7 @@ export const ENGINE_CODES = {
   root_owned: {
     retryable: true,
     cause: "Another process owns the state root. Its lock is released by the operating system when it ends.",
-    remedy: "Wait for it, stop it, or ask it to hand off. The error names its process id as a hint.",
+    remedy: "Wait for it or stop it. The error names its process id as a hint.",
   },
   schema_newer: {
     retryable: false,

@@ -33,7 +33,10 @@ export interface Composition {
   readonly contextWindow: number | null;
 }
 
-/** How a tool call without a known outcome (T1 without T2 after a crash) may be settled. */
+/**
+ * How a tool call without a known outcome (T1 without T2 after a crash) may be settled. This version acts on `retry`; a call of a tool
+ * that declares `query` or `ask` parks, as one of a tool that declares nothing.
+ */
 export type Reconcile = "retry" | "query" | "ask";
 
 /** What a tool gets besides its arguments. */

@@ -12,7 +12,7 @@ export const AGENT_CODES = {
   backend_unknown: {
     retryable: false,
     cause: "The session names a backend that this program did not pass to `openHoldfast`.",
-    remedy: "Pass a backend under this name.",
+    remedy: "Pass a backend under this name to `openHoldfast`; the command has only its own, so resume such a run from your program.",
   },
   call_repeated: {
     retryable: false,

@@ -27,7 +27,7 @@ export interface SessionOptions {
   readonly backend: string;
   /** Where tools work. Default: the process's working directory. */
   readonly cwd?: string;
-  /** Default `ask`. */
+  /** Default `ask`. Recorded and handed on to a successor; this version does not enforce it. */
   readonly permissionMode?: "explore" | "ask" | "bypass";
   readonly name?: string;
   /** Minted where absent. With the same id and options, the existing session is given. */

@@ -1,6 +1,6 @@
 /** Place: paths that a person gave, checked before anything is opened or written. */
 
-import { readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, readdirSync, realpathSync, renameSync, rmSync, type Stats, statSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { agentError } from "../agent/error.ts";
 import { cliError } from "./error.ts";
@@ -18,12 +18,32 @@ export function existingDirectory(given: string, field: string): string {
   }
 }
 
-/** The absolute path of a file that may be written: anything but a directory. Throws `argument_invalid`. */
+/**
+ * The absolute path of a file that may be written: a new one below an existing directory, or a regular one that is written over.
+ * A device, a pipe, a socket or a link would be replaced by a file, so it is refused. Throws `argument_invalid`.
+ */
 export function writableFile(given: string, field: string): string {
   const path = resolve(given);
-  if (given === "" || given.endsWith("/") || statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    throw agentError("argument_invalid", `${field}: ${path} is a directory; expected a file`, { details: { path: field } });
+  const refuse = (problem: string) =>
+    agentError("argument_invalid", `${field}: ${path} ${problem}; expected a file`, { details: { path: field } });
+  const found = lstat(path);
+  if (given === "" || given.endsWith("/") || found?.isDirectory()) throw refuse("is a directory");
+  if (found && !found.isFile()) throw refuse("is not a regular file");
+  let above = dirname(path);
+  while (above !== dirname(above) && !lstat(above)) above = dirname(above);
+  if (!statSync(above, { throwIfNoEntry: false })?.isDirectory()) throw refuse(`cannot be made, for ${above} is not a directory`);
   return path;
+}
+
+/** What stands at a path, or undefined where nothing does, also because something above it is no directory. */
+function lstat(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
 }
 
 /** True where `path` is `directory` or below it. Both are resolved as far as they exist. */

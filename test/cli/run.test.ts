@@ -1,10 +1,26 @@
-import { existsSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { counted, folder, temporaryFolder } from "../backend/survey/folder.ts";
 import { holdfast, manyFiles, owner, PROJECT, sealedRun } from "./command.ts";
 
 describe("holdfast run", () => {
+  it("replaces nothing but a regular file by its report", async () => {
+    const cwd = folder(PROJECT);
+    const place = temporaryFolder();
+    const root = join(place, "root");
+    execFileSync("mkfifo", [join(place, "pipe")]);
+    symlinkSync("nowhere", join(place, "link"));
+    writeFileSync(join(place, "file"), "");
+    for (const out of ["pipe", "link", "file/below"]) {
+      const ran = await holdfast(["run", "Survey it", "--dir", cwd, "--root", root, "--out", join(place, out), "--json"]);
+      expect(ran).toMatchObject({ code: 2, json: { error: { code: "argument_invalid", details: { path: "--out" } } } });
+    }
+    expect(existsSync(root)).toBe(false);
+    expect(lstatSync(join(place, "pipe")).isFIFO()).toBe(true);
+  });
+
   it("refuses to work in the state root, whose lock a reader in the same process would drop", async () => {
     const root = join(temporaryFolder(), "root");
     await holdfast(["run", "Survey it", "--dir", folder(PROJECT), "--root", root, "--json"]);

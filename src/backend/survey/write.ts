@@ -7,7 +7,7 @@
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { lstat, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { z } from "zod";
 import { sha256 } from "../../actor/json.ts";
@@ -81,6 +81,9 @@ async function writeWhole(path: string, text: string): Promise<void> {
     } finally {
       await handle.close();
     }
+    // A rename would put a file in the place of a device or a pipe.
+    const found = await lstat(path).catch(() => undefined);
+    if (found && !found.isFile() && !found.isSymbolicLink()) throw new Error(`${path} is not a regular file, and is not replaced`);
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
