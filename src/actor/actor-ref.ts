@@ -108,6 +108,13 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
     });
   }
 
+  /** Calls `listener` where what a handler of this actor came to could not be committed. Returns the function that ends it. */
+  onLost(listener: (effect: string, error: unknown) => void): () => void {
+    return this.#feed.subscribe(this.address, (signal) => {
+      if (signal.kind === "lost") listener(signal.effect, signal.error);
+    });
+  }
+
   /**
    * Resolves with the first committed snapshot that fits, now or later. Rejects with the signal's reason, with `actor_final` where
    * the actor ended without it, with `actor_quarantined`, and with `closed`.

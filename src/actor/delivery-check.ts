@@ -7,10 +7,17 @@
 
 import type { Fault } from "./fold.ts";
 import { checkEvent } from "./input.ts";
+import type { Cause } from "./journal.ts";
 import { canonical } from "./json.ts";
 import type { Registration } from "./registration.ts";
 import type { JournalRow, PlacedDeadLetterRow } from "./store.ts";
 import type { EngineEvent, Request } from "./transition.ts";
+
+/** The parts of an entry that speak of other rows, parsed. */
+export interface Told {
+  readonly cause: Cause;
+  readonly actions: readonly Request[];
+}
 
 export class DeliveryCheck {
   readonly #registrations: ReadonlyMap<string, Registration>;
@@ -26,13 +33,12 @@ export class DeliveryCheck {
   }
 
   /** Takes the entries of a root in the order of their commits. */
-  entry(row: JournalRow): void {
-    for (const action of JSON.parse(row.actions) as Request[]) {
+  entry(row: JournalRow, { cause, actions }: Told): void {
+    for (const action of actions) {
       if (action.type !== "deliver") continue;
       const key = JSON.stringify([row.actor, row.seq, action.to]);
       this.#sent.set(key, [...(this.#sent.get(key) ?? []), action.event]);
     }
-    const cause = JSON.parse(row.cause) as { kind: string; from?: string; seq?: number };
     if (cause.kind === "delivery") this.#take(JSON.stringify([cause.from, cause.seq, row.actor]), row.actor, row.event);
   }
 

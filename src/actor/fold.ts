@@ -5,6 +5,7 @@
  */
 
 import type { AnyMachineSnapshot } from "xstate";
+import { messageOf } from "./error.ts";
 import { chainFault, NO_HASH } from "./journal.ts";
 import { canonical } from "./json.ts";
 import type { Registration } from "./registration.ts";
@@ -69,7 +70,7 @@ export function fold(registration: Registration, actor: string, rows: Iterable<J
       // A step of the engine stores and restores: fold through the same round trip, so that both see the same snapshot.
       snapshot = hydrate(registration, dehydrate(registration, outcome.snapshot));
     } catch (error) {
-      return stop("fold_mismatch", row.seq, `entry ${row.seq} cannot be folded: ${error instanceof Error ? error.message : String(error)}`);
+      return stop("fold_mismatch", row.seq, `entry ${row.seq} cannot be folded: ${messageOf(error)}`);
     }
     seq = row.seq;
     hash = row.hash;

@@ -8,27 +8,23 @@
 
 import { engineError } from "./error.ts";
 import type { Answer, Work } from "./macrostep.ts";
+import { PAGE, pages } from "./page.ts";
 import type { Registration } from "./registration.ts";
 import type { ActorRow, EffectRow, StoreReader } from "./store.ts";
 
-const PAGE = 500;
-
 /** Refuses a root with unfinished work of a newer machine than this program has. Reads only; called before anything is written. */
 export function refuseNewer(reader: StoreReader, registrations: ReadonlyMap<string, Registration>): void {
-  for (let after = 0; ; ) {
-    const page = reader.actors({ status: "active" }, { after, limit: PAGE });
-    for (const row of page) {
-      const ours = registrations.get(row.machine)?.version;
-      if (ours !== undefined && compareVersions(row.version, ours) > 0)
-        throw engineError(
-          "machine_version_newer",
-          `${row.address} was written by version ${row.version} of ${row.machine}; this program has ${ours}`,
-          { details: { actor: row.address } },
-        );
-    }
-    const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
-    after = last.ordinal;
+  for (const row of pages(
+    (after) => reader.actors({ status: "active" }, { after, limit: PAGE }),
+    (row) => row.ordinal,
+  )) {
+    const ours = registrations.get(row.machine)?.version;
+    if (ours !== undefined && compareVersions(row.version, ours) > 0)
+      throw engineError(
+        "machine_version_newer",
+        `${row.address} was written by version ${row.version} of ${row.machine}; this program has ${ours}`,
+        { details: { actor: row.address } },
+      );
   }
 }
 

@@ -5,16 +5,15 @@
  * exception; each fault names its actor.
  */
 
-import { DeliveryCheck } from "./delivery-check.ts";
+import { DeliveryCheck, type Told } from "./delivery-check.ts";
 import { messageOf } from "./error.ts";
 import { type Fault, fold } from "./fold.ts";
 import { canonical } from "./json.ts";
+import { entriesOf, PAGE, pages } from "./page.ts";
 import type { Registration } from "./registration.ts";
 import { EFFECTS_LIMIT } from "./request.ts";
 import type { ActorRow, PlacedJournalRow, StoreReader } from "./store.ts";
-import { dehydrate, type Enclosure, isFinal, type Request, stateName } from "./transition.ts";
-
-const PAGE = 500;
+import { dehydrate, type Enclosure, isFinal, stateName } from "./transition.ts";
 
 /** What a check of a whole root found; `ok` where there is no fault. */
 export interface Verified {
@@ -64,10 +63,10 @@ export function verify(reader: StoreReader, registrations: ReadonlyMap<string, R
     entries++;
     if (row.position !== last + 1) faults.push(missing(last + 1, row.position - 1));
     last = row.position;
-    guard(row.actor, () => checkEntry(reader, row));
     guard(row.actor, () => {
-      deliveries.entry(row);
-      return [];
+      const told: Told = { cause: JSON.parse(row.cause), actions: JSON.parse(row.actions) };
+      deliveries.entry(row, told);
+      return checkEntry(reader, row, told);
     });
   }
   for (const { actor } of faults) own.add(actor);
@@ -91,27 +90,6 @@ export function verify(reader: StoreReader, registrations: ReadonlyMap<string, R
   const given = reader.lastPosition();
   if (given > last) faults.push(missing(last + 1, given));
   return { ok: faults.length === 0, actors, entries, faults };
-}
-
-function* pages<Row>(read: (after: number) => readonly Row[], cursor: (row: Row) => number): Generator<Row> {
-  for (let after = 0; ; ) {
-    const page = read(after);
-    yield* page;
-    const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
-    after = cursor(last);
-  }
-}
-
-/** All entries of one actor, page by page. */
-export function* entriesOf(reader: StoreReader, actor: string, after = 0): Generator<PlacedJournalRow> {
-  for (let cursor = after; ; ) {
-    const page = reader.journal(actor, { after: cursor, limit: PAGE });
-    yield* page;
-    const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
-    cursor = last.seq;
-  }
 }
 
 /** The same rows; an entry that the root did not commit after the one before it becomes a fault. */
@@ -211,21 +189,20 @@ function missing(from: number, to: number): Fault {
 }
 
 /** What an entry says of other rows. */
-function* checkEntry(reader: StoreReader, row: PlacedJournalRow): Generator<Fault> {
+function* checkEntry(reader: StoreReader, row: PlacedJournalRow, { cause, actions }: Told): Generator<Fault> {
   const fault = (code: string, message: string): Fault => ({ code, actor: row.actor, seq: row.seq, message });
   if (!reader.actor(row.actor)) {
     const isFirst = reader.journal(row.actor, { limit: 1 })[0]?.seq === row.seq;
     if (isFirst) yield fault("row_missing", `the actor ${row.actor} has a journal and no row`);
     return;
   }
-  const cause = JSON.parse(row.cause) as { kind: string; key?: string };
-  if (cause.key !== undefined) {
+  if (cause.kind === "outside" && cause.key !== undefined) {
     const answer = reader.answer(row.actor, cause.key);
     if (!answer) yield fault("row_missing", `the answer under the key ${cause.key} is missing`);
     else if (canonical(JSON.parse(answer.answer)) !== canonical({ kind: "accepted", seq: row.seq }))
       yield fault("journal_damaged", `the answer under the key ${cause.key} is not the one that its entry gives`);
   }
-  for (const action of JSON.parse(row.actions) as Request[])
+  for (const action of actions)
     if (action.type === "create" && !reader.actor(`${action.machine}/${action.id}`))
       yield fault("row_missing", `the actor ${action.machine}/${action.id} that it created is missing`);
 }

@@ -11,11 +11,11 @@ import { z } from "zod";
 import { handoff as handoffMachine, run as runMachine, session as sessionMachine } from "../../machines/index.ts";
 import type { ActorRef, Answer } from "../actor/actor-ref.ts";
 import type { Engine } from "../actor/engine.ts";
-import { HoldfastError } from "../actor/error.ts";
+import { HoldfastError, messageOf } from "../actor/error.ts";
 import { firstIssue } from "../actor/input.ts";
 import { chainFault, NO_HASH } from "../actor/journal.ts";
+import { entriesOf } from "../actor/page.ts";
 import type { ActorRow, StoreReader } from "../actor/store.ts";
-import { entriesOf } from "../actor/verify.ts";
 import { storedComposition } from "./composition.ts";
 import { type AgentCode, agentError, codedError } from "./error.ts";
 import { Run } from "./run.ts";
@@ -89,7 +89,7 @@ export function checkContinuation(engine: Engine, runId: string, options: CheckO
     return { decision: "continue", continuation: { ...base, purpose: "plain", turnId: v7(), runId: v7(), handoffId: null } };
   } catch (error) {
     const code = error instanceof HoldfastError ? (error.code as AgentCode) : "journal_damaged";
-    return { decision: "park", reasons: [{ code, message: error instanceof Error ? error.message : String(error) }] };
+    return { decision: "park", reasons: [{ code, message: messageOf(error) }] };
   }
 }
 

@@ -12,8 +12,8 @@ import { HoldfastError } from "../actor/error.ts";
 import { firstIssue } from "../actor/input.ts";
 import { bodyOf, hashOf, NO_HASH } from "../actor/journal.ts";
 import { canonical, sha256 } from "../actor/json.ts";
+import { entriesOf } from "../actor/page.ts";
 import type { JournalRow, StoreReader } from "../actor/store.ts";
-import { entriesOf } from "../actor/verify.ts";
 import { agentError } from "./error.ts";
 import { contextOf } from "./snapshot.ts";
 

@@ -11,7 +11,7 @@ import { codeOf, messageOf } from "../actor/error.ts";
 import type { EffectCall } from "../actor/handler.ts";
 import { firstIssue } from "../actor/input.ts";
 import { type Json, notJson } from "../actor/json.ts";
-import { entriesOf } from "../actor/verify.ts";
+import { entriesOf } from "../actor/page.ts";
 import type { Backend, Tool, ToolOutcome } from "./backend.ts";
 import { agentError, codedError } from "./error.ts";
 import type { ContextOf } from "./snapshot.ts";
@@ -108,10 +108,11 @@ async function execute(
   call: EffectCall,
   { name, args, callId, blobs }: ToolCall & { readonly blobs: Set<string> },
 ): Promise<ToolOutcome> {
-  const refuse = (code: string, message: string): ToolOutcome => ({
+  const refuse = (code: string, said: unknown): ToolOutcome => ({
     ok: false,
-    error: { code, message: message.toWellFormed().slice(0, 2000) },
+    error: { code, message: messageOf(said) },
   });
+  let asked = 0;
   if (!tool) return refuse("tool_unknown", `the backend has no tool ${name}`);
   try {
     // In here, for a schema of the user's may throw: T1 is committed, and must get its T2.
@@ -126,7 +127,8 @@ async function execute(
       cwd: context.configuration.cwd,
       signal: call.signal,
       putBlob: async (bytes) => {
-        if (blobs.size >= TOOL_BLOBS) throw agentError("tool_result_invalid", `one call stores ${TOOL_BLOBS} blobs at most`);
+        // Counted when it is asked for: several may be on their way at once.
+        if (++asked > TOOL_BLOBS) throw agentError("tool_result_invalid", `one call stores ${TOOL_BLOBS} blobs at most`);
         const digest = await call.putBlob(bytes);
         blobs.add(digest);
         return digest;
@@ -141,8 +143,6 @@ async function execute(
       return refuse("tool_result_invalid", `the result of ${name} has ${bytes} bytes; ${TOOL_RESULT_BYTES} are allowed`);
     return { ok: true, result };
   } catch (error) {
-    const message = messageOf(error);
-    if (call.signal.aborted) return refuse("tool_aborted", message);
-    return refuse(codeOf(error, "tool_failed"), message);
+    return refuse(call.signal.aborted ? "tool_aborted" : codeOf(error, "tool_failed"), error);
   }
 }

@@ -2,8 +2,8 @@
 
 import type { Entry } from "../actor/feed.ts";
 import { toEntry } from "../actor/feed.ts";
+import { entriesOf } from "../actor/page.ts";
 import type { StoreReader } from "../actor/store.ts";
-import { entriesOf } from "../actor/verify.ts";
 import type { TranscriptEntry, TranscriptFact } from "./backend.ts";
 import type { ContextOf } from "./snapshot.ts";
 import { contextOf } from "./snapshot.ts";

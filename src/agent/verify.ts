@@ -5,35 +5,30 @@ import { registerAll } from "../actor/engine.ts";
 import { messageOf } from "../actor/error.ts";
 import type { Fault } from "../actor/fold.ts";
 import { sha256 } from "../actor/json.ts";
+import { entriesOf, PAGE, pages } from "../actor/page.ts";
 import type { StoreReader } from "../actor/store.ts";
-import { entriesOf, type Verified, verify } from "../actor/verify.ts";
+import { type Verified, verify } from "../actor/verify.ts";
 import { storedComposition } from "./composition.ts";
 import { type ContextOf, contextOf } from "./snapshot.ts";
 
-/** Checks every row of a root and every promise across its actors. Reads only; a root that is in use may be checked. */
+/** Checks every row of a root and every promise across its actors. Reads only; a root that another process is writing is checked inside `snapshot`. */
 export function verifyRoot(reader: StoreReader): Verified {
   const verified = verify(reader, registerAll(machines), (transition) => transition());
   const faults: Fault[] = [...verified.faults];
-  for (let after = 0; ; ) {
-    const page = reader.actors({ machine: "run" }, { after, limit: 500 });
-    for (const row of page) {
-      try {
-        const run = contextOf(reader, "run", row.id);
-        if (run) faults.push(...checkRun(reader, row.address, run));
-      } catch (error) {
-        faults.push({
-          code: "snapshot_damaged",
-          actor: row.address,
-          seq: row.seq,
-          message: messageOf(error),
-        });
-      }
+  for (const row of pages(
+    (after) => reader.actors({ machine: "run" }, { after, limit: PAGE }),
+    (row) => row.ordinal,
+  ))
+    try {
+      const run = contextOf(reader, "run", row.id);
+      if (run) faults.push(...checkRun(reader, row.address, run));
+    } catch (error) {
+      faults.push({ code: "snapshot_damaged", actor: row.address, seq: row.seq, message: messageOf(error) });
     }
-    const last = page.at(-1);
-    if (!last || page.length < 500) break;
-    after = last.ordinal;
-  }
-  for (const letter of reader.deadLetters({ reason: "delivery_ignored" }, { limit: 100 }))
+  for (const letter of pages(
+    (after) => reader.deadLetters({ reason: "delivery_ignored" }, { after, limit: PAGE }),
+    (row) => row.position,
+  ))
     faults.push({
       code: "delivery_ignored",
       actor: letter.receiver,

@@ -1,6 +1,6 @@
 /** What an error makes of a command: its code, its document, its exit code. */
 
-import { HoldfastError } from "../actor/error.ts";
+import { HoldfastError, messageOf } from "../actor/error.ts";
 import { cliError } from "./error.ts";
 
 /** Exit codes; see the design's command line. */
@@ -52,7 +52,7 @@ export function exitOf(error: unknown): Exit {
 /** Any error as one with a code. */
 export function coded(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
-  return cliError("command_failed", error instanceof Error ? error.message : String(error), { cause: error });
+  return cliError("command_failed", messageOf(error), { cause: error });
 }
 
 /** The one JSON document of a command that ended with an error. */

@@ -2,6 +2,7 @@
 
 import { lstatSync, readdirSync, realpathSync, renameSync, rmSync, type Stats, statSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import { messageOf } from "../actor/error.ts";
 import { agentError } from "../agent/error.ts";
 import { cliError } from "./error.ts";
 
@@ -71,7 +72,7 @@ export function writeWhole(path: string, text: string): void {
     renameSync(unnamed, path);
   } catch (cause) {
     rmSync(unnamed, { force: true });
-    throw cliError("file_unwritable", `${path} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    throw cliError("file_unwritable", `${path} cannot be written: ${messageOf(cause)}`, {
       cause,
       details: { path },
     });

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { sha256 } from "../../src/actor/json.ts";
-import { fakeBackend, type ToolContext } from "../../src/index.ts";
+import { fakeBackend, fakeComposition, type ToolContext } from "../../src/index.ts";
 import { Play, SEAL } from "../scenarios/play.ts";
-import { World } from "./world.ts";
+import { Gate, World } from "./world.ts";
 
 const waits = () => fakeBackend({ script: { report: { next: "wait", interaction: { id: "question-1", question: "May I?" } } } });
 
@@ -59,4 +59,30 @@ it("a blob that a tool stored is missed by a check of the root", async () => {
   expect(world.holdfast.verify().faults).toMatchObject([{ code: "journal_damaged", actor: "run/run-1" }]);
   world.tamper("DELETE FROM blobs WHERE digest = ?", digest);
   expect(world.holdfast.verify().faults).toMatchObject([{ code: "row_missing", actor: "run/run-1" }]);
+});
+
+it("who waits for a run is told that what it came to could not be written, and recover goes on with it", async () => {
+  const gate = new Gate();
+  const composition = async () => {
+    await gate.pass();
+    return fakeComposition();
+  };
+  const world = await World.open(fakeBackend({ script: { report: { next: "end", stopReason: "end_turn" } }, composition }));
+  let refused = 0;
+  world.probe = (point, { entries }) => {
+    if (point === "commit.inside" && refused === 0 && entries?.some((entry) => entry.event.includes('"prepare.done"'))) {
+      refused++;
+      throw new Error("the disk is full");
+    }
+  };
+  const run = await world.begin();
+  const followed = (async () => {
+    for await (const _ of run.events());
+  })();
+  const waited = [run.end(), followed].map((waiting) => expect(waiting).rejects.toMatchObject({ code: "storage_failed" }));
+  gate.open();
+  await Promise.all(waited);
+  expect([refused, world.state("run/run-1")]).toEqual([1, "preparing"]);
+  await world.holdfast.recover();
+  expect(await run.end()).toMatchObject({ kind: "completed" });
 });

@@ -266,3 +266,26 @@ describe("a tool call", () => {
     expect(Buffer.from(world.reader.blob(digest) ?? []).toString()).toBe("body");
   });
 });
+
+describe("a tool's T2", () => {
+  it("is there where its error is cut in the middle of a character", async () => {
+    const long = `${"x".repeat(1999)}\u{1f600}`;
+    const failing = tool(() => {
+      throw new Error(long);
+    });
+    const { run, world } = await stepping([failing], (input) => input.callTool("tool", {}));
+    expect(await run.end()).toMatchObject({ kind: "completed" });
+    expect(outcomes(world)).toMatchObject([{ ok: false, error: { code: "tool_failed" } }]);
+  });
+
+  it("is there where more blobs are asked for at once than one call may store", async () => {
+    const storing = tool(async (_, { putBlob }) => {
+      const asked = Array.from({ length: 65 }, (_, index) => putBlob(Buffer.from(`${index}`)));
+      return (await Promise.allSettled(asked)).filter((blob) => blob.status === "rejected").length;
+    });
+    const { run, world } = await stepping([storing], (input) => input.callTool("tool", {}));
+    expect(await run.end()).toMatchObject({ kind: "completed" });
+    expect(outcomes(world)).toEqual([{ ok: true, result: 1 }]);
+    expect(world.holdfast.verify().faults).toEqual([]);
+  });
+});

@@ -7,8 +7,8 @@ import Database from "better-sqlite3";
 import { afterEach } from "vitest";
 import type { Clock } from "../../src/actor/clock.ts";
 import type { Probe } from "../../src/actor/commit.ts";
+import { entriesOf } from "../../src/actor/page.ts";
 import type { ActorRow, JournalRow, StoreReader } from "../../src/actor/store.ts";
-import { entriesOf } from "../../src/actor/verify.ts";
 import { type Backend, type Holdfast, type OpenHoldfastOptions, openHoldfast, type Run, type RunEvent } from "../../src/index.ts";
 import { openRootReader } from "../../src/store/root-store.ts";
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { entriesOf } from "../../src/actor/verify.ts";
+import { entriesOf } from "../../src/actor/page.ts";
 import { openRootReader } from "../../src/store/root-store.ts";
 import { counted, folder, put, temporaryFolder } from "../backend/survey/folder.ts";
 import { bin, holdfast, manyFiles, PROJECT } from "./command.ts";

@@ -1,7 +1,7 @@
 /** Tally: what the store says that a run did, counted from its journal; the demo believes this and not what its processes tell. */
 
+import { entriesOf } from "../../actor/page.ts";
 import type { StoreReader } from "../../actor/store.ts";
-import { entriesOf } from "../../actor/verify.ts";
 import { contextOf } from "../../agent/snapshot.ts";
 import { cliError } from "../error.ts";
 
