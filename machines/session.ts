@@ -17,7 +17,16 @@ const context = z.strictObject({
   name: z.string().max(256).nullable(),
   configuration,
   /** The turn under way: its run, and its handoff while it is sealed. */
-  turn: z.strictObject({ turnId: id, runId: id, handoffId: id.nullable(), stopping: z.boolean() }).nullable(),
+  turn: z
+    .strictObject({
+      turnId: id,
+      runId: id,
+      handoffId: id.nullable(),
+      stopping: z.boolean(),
+      /** Where a blocked session goes back to when its decider is released. */
+      blockedFrom: z.enum(["running", "waiting", "paused"]).nullable(),
+    })
+    .nullable(),
   /** The tip of the last turn: the next one's transcript goes on from there. */
   lastRunId: id.nullable(),
   turns: z.number().int().nonnegative(),
@@ -37,6 +46,18 @@ const events = {
   "turn.resumed": z.strictObject({ runId: id }),
   "turn.ended": z.strictObject({ runId: id, outcome }),
   "engine.quarantined": z.strictObject({ actor: z.string(), code: z.string() }),
+  "engine.released": z.strictObject({ actor: z.string() }),
+};
+
+/** Version 1 did not remember where it was blocked. */
+const migrations = {
+  "1": {
+    to: "2",
+    migrate: <Stored extends { readonly context: any }>(stored: Stored): Stored => {
+      const { turn, ...rest } = stored.context;
+      return { ...stored, context: { ...rest, turn: turn && { ...turn, blockedFrom: "running" } } };
+    },
+  },
 };
 
 const facts = {
@@ -103,18 +124,19 @@ const stopRun = ({ context, event }: { context: Context; event: Extract<Event, {
 
 const begin = { target: "running", actions: ["recordTurn", "turnStarted", { type: "createActor", params: rootRun }] } as const;
 const stopByRun = { guard: "turnIsCurrent", actions: ["recordStop", { type: "deliver", params: stopRun }] } as const;
-const block = { guard: "deciderIsSetAside", target: "blocked" } as const;
+const blockFrom = <From extends "running" | "waiting" | "paused">(from: From) =>
+  ({ guard: "deciderConcerned", target: "blocked", actions: { type: "recordBlock", params: { from } } }) as const;
 const ended = { target: "idle", actions: ["turnEnded", "recordEnd"] } as const;
 
 /** A conversation, one turn at a time, as a machine. */
 export const session = setup({
-  schemas: { input, context, events, facts, refusal },
+  schemas: { input, context, events, facts, refusal, migrations },
   types: { input: {} as z.infer<typeof input>, context: {} as Context, events: {} as Event, emitted: {} as Typed<typeof facts> },
   actions: {
     ...engineActions,
     recordTurn: assign(({ event }) => {
       const { turnId, runId } = event as Begin;
-      return { turn: { turnId, runId, handoffId: null, stopping: false } };
+      return { turn: { turnId, runId, handoffId: null, stopping: false, blockedFrom: null } };
     }),
     turnStarted: emit(({ context }) => ({
       type: "turn.started" as const,
@@ -128,6 +150,10 @@ export const session = setup({
     recordSuccessor: assign(({ context, event }) => ({
       turn: context.turn && { ...context.turn, runId: (event as Extract<Event, { type: "turn.resumed" }>).runId, handoffId: null },
     })),
+    recordBlock: assign(({ context }, { from }: { from: "running" | "waiting" | "paused" }) => ({
+      turn: context.turn && { ...context.turn, blockedFrom: from },
+    })),
+    recordReturn: assign(({ context }) => ({ turn: context.turn && { ...context.turn, blockedFrom: null } })),
     turnEnded: emit(({ context, event }) => {
       const { runId, outcome } = event as Extract<Event, { type: "turn.ended" }>;
       return { type: "turn.ended" as const, turnId: context.turn?.turnId ?? "", runId, outcome };
@@ -142,15 +168,17 @@ export const session = setup({
     // Else the turns in between would be missing from the transcript of all that follow.
     continuesTheLastTurn: ({ context, event }) =>
       context.lastRunId === (event as Extract<Event, { type: "session.continue" }>).source.runId,
-    deciderIsSetAside: ({ context, event }) => {
-      const { actor } = event as Extract<Event, { type: "engine.quarantined" }>;
+    deciderConcerned: ({ context, event }) => {
+      const { actor } = event as Extract<Event, { type: "engine.quarantined" | "engine.released" }>;
       return actor === (context.turn?.handoffId ? `handoff/${context.turn.handoffId}` : `run/${context.turn?.runId}`);
     },
+    wasWaiting: ({ context }) => context.turn?.blockedFrom === "waiting",
+    wasPaused: ({ context }) => context.turn?.blockedFrom === "paused",
     turnIsCurrent: ({ context, event }) => context.turn?.turnId === (event as { turnId?: string }).turnId && !context.turn?.stopping,
   },
 }).createMachine({
   id: "session",
-  version: "1",
+  version: "2",
   description: "A conversation, one turn at a time.",
   context: ({ input }) => ({ ...pick(input), turn: null, lastRunId: null, turns: 0 }),
   initial: "idle",
@@ -170,7 +198,7 @@ export const session = setup({
         "turn.waiting": "waiting",
         "turn.sealed": { target: "paused", actions: "recordSeal" },
         "turn.ended": ended,
-        "engine.quarantined": block,
+        "engine.quarantined": blockFrom("running"),
       },
     },
     waiting: {
@@ -180,7 +208,7 @@ export const session = setup({
         "turn.running": "running",
         "turn.sealed": { target: "paused", actions: "recordSeal" },
         "turn.ended": ended,
-        "engine.quarantined": block,
+        "engine.quarantined": blockFrom("waiting"),
       },
     },
     paused: {
@@ -197,12 +225,23 @@ export const session = setup({
           ],
         },
         "turn.resumed": { target: "running", actions: "recordSuccessor" },
-        "engine.quarantined": block,
+        "engine.quarantined": blockFrom("paused"),
       },
     },
     blocked: {
       description: "Whoever decides about the turn is quarantined, so nobody does. No other turn may begin; the session can be closed.",
-      on: { "session.archive": "archived" },
+      on: {
+        "session.archive": "archived",
+        "engine.released": { guard: "deciderConcerned", target: "returning" },
+      },
+    },
+    returning: {
+      description: "The decider is back: the session is where it was when it was blocked.",
+      always: [
+        { guard: "wasWaiting", target: "waiting", actions: "recordReturn" },
+        { guard: "wasPaused", target: "paused", actions: "recordReturn" },
+        { target: "running", actions: "recordReturn" },
+      ],
     },
     archived: { type: "final", description: "The conversation is closed; it can be read and never continued." },
   },

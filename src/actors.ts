@@ -1,23 +1,45 @@
 /** `holdfast/actors`: durable XState actors on SQLite, the engine alone. */
 
-import { type Engine, type EngineOptions, openEngine } from "./actor/engine.ts";
-import { type OwnedStoreOptions, openOwnedStore } from "./store/root-store.ts";
+import type { AnyStateMachine } from "xstate";
+import { type Engine, type EngineOptions, openEngine, registerAll } from "./actor/engine.ts";
+import { type UpgradeReport, checkUpgrade as upgradeReports } from "./actor/upgrade.ts";
+import { type OwnedStoreOptions, openOwnedStore, openRootReader } from "./store/root-store.ts";
 
 export { abortEffect, cancelEffect, createActor, deliver, effect, engineActions } from "../machines/action.ts";
 export type { Typed, TypesOf } from "../machines/infer.ts";
-export type { ActorRef, Answer, SendOptions } from "./actor/actor-ref.ts";
+export type { ActorObserver, ActorRef, Answer, SendOptions } from "./actor/actor-ref.ts";
 export type { Clock } from "./actor/clock.ts";
+export type {
+  EffectSchema,
+  MachineSchemas,
+  MigratedActor,
+  Migration,
+  StoredActor,
+  StoredEffect,
+  StoredTimer,
+} from "./actor/declaration.ts";
 export type { CreateOptions, Engine, EngineOptions } from "./actor/engine.ts";
 export { type CodeEntry, ENGINE_CODES, type ErrorDetails, HoldfastError } from "./actor/error.ts";
 export type { Entry, WatchOptions } from "./actor/feed.ts";
 export type { Fault } from "./actor/fold.ts";
 export type { EffectCall, EffectHandler } from "./actor/handler.ts";
 export type { Json } from "./actor/json.ts";
-export type { Expectation } from "./actor/macrostep.ts";
-export type { EffectSchema, MachineSchemas } from "./actor/registration.ts";
-export type { ActorFilter, ActorRow, EffectRow, Page, PlacedDeadLetterRow, Quarantine } from "./actor/store.ts";
+export type { Resolution } from "./actor/resolution.ts";
+export type { Retained, RetentionPolicy } from "./actor/retention.ts";
+export type {
+  ActorFilter,
+  ActorRow,
+  EffectRow,
+  Page,
+  PlacedDeadLetterRow,
+  Quarantine,
+  TimerPolicy,
+  TimerRow,
+} from "./actor/store.ts";
 export type { EngineEvent, Fact, Stamp } from "./actor/transition.ts";
+export type { UpgradeReport } from "./actor/upgrade.ts";
 export type { Verified } from "./actor/verify.ts";
+export type { Expectation } from "./actor/work.ts";
 
 /** Where the state root is, and what lives in it. */
 export interface OpenActorsOptions extends Omit<EngineOptions, "release">, Pick<OwnedStoreOptions, "busyTimeoutMs" | "synchronous"> {
@@ -36,5 +58,25 @@ export async function openActors(options: OpenActorsOptions): Promise<Engine> {
   } catch (error) {
     owned.release();
     throw error;
+  }
+}
+
+/** Which root is checked against which machines. */
+export interface CheckUpgradeOptions extends Pick<EngineOptions, "changed"> {
+  readonly root: string;
+  readonly machines: readonly AnyStateMachine[];
+}
+
+/**
+ * Reports, without writing and without a lock, what these machines would make of each unfinished actor of a root: before a deploy.
+ * Throws `machine_invalid`, `root_not_found`, `root_invalid`, `schema_newer`.
+ */
+export function checkUpgrade(options: CheckUpgradeOptions): UpgradeReport[] {
+  const registrations = registerAll(options.machines);
+  const reader = openRootReader(options.root);
+  try {
+    return reader.snapshot(() => [...upgradeReports(reader, registrations, (transition) => transition(), options.changed)]);
+  } finally {
+    reader.close();
   }
 }

@@ -6,6 +6,9 @@ import { type OwnedStoreOptions, openOwnedStore } from "./store/root-store.ts";
 export { HoldfastError } from "./actor/error.ts";
 export type { Fault } from "./actor/fold.ts";
 export type { Json } from "./actor/json.ts";
+export type { Resolution } from "./actor/resolution.ts";
+export type { Retained, RetentionPolicy } from "./actor/retention.ts";
+export type { ActorFilter, ActorRow, EffectRow, Page, PlacedDeadLetterRow, Quarantine, TimerRow } from "./actor/store.ts";
 export type { Verified } from "./actor/verify.ts";
 export type {
   Backend,

@@ -32,6 +32,24 @@ describe("the examples in docs", () => {
     ]);
   });
 
+  it("carry a trial over a restart and into its next version", async () => {
+    await import("../docs/examples/durable-xstate.ts");
+    expect(lines).toEqual([
+      "due 2026-01-15T00:00:00.000Z",
+      "upgrade check: trial/ada migratable",
+      'now in {"trying":"fresh"} · can be cancelled: true',
+      "reminded Ada",
+      "converted: Ada paid 12 (trial/ada:5:1)",
+      "1 xstate.init",
+      "2 engine.migrated",
+      "3 xstate.after.reminder.trial.trying.fresh",
+      "4 remind.done",
+      "5 xstate.after.trialEnds.trial.trying",
+      "6 charge.done",
+      "verified: true",
+    ]);
+  });
+
   it("move a turn from one runtime to the next", async () => {
     await import("../docs/examples/agent.ts");
     expect(lines[0]).toBe("sealed: true sealed");

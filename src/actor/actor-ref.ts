@@ -1,14 +1,19 @@
 /** A handle on one durable actor. It holds no state of its own: every read sees the last commit. */
 
-import type { AnyStateMachine, EventFrom, SnapshotFrom } from "xstate";
-import { engineError } from "./error.ts";
-import { type Entry, type Feed, type Watched, type WatchOptions, watch } from "./feed.ts";
-import { ID_LIMIT } from "./input.ts";
+import type { AnyMachineSnapshot, AnyStateMachine, EmittedFrom, EventFrom, SnapshotFrom } from "xstate";
+import type { Answer as MacrostepAnswer } from "./answer.ts";
+import { pending } from "./draft.ts";
+import { engineError, HoldfastError, messageOf } from "./error.ts";
+import { type Entry, type Feed, harmless, type Watched, type WatchOptions, watch } from "./feed.ts";
+import { checkEvent, ID_LIMIT } from "./input.ts";
+import { inflated } from "./journal.ts";
 import type { Json } from "./json.ts";
-import type { Expectation, Answer as MacrostepAnswer, Work } from "./macrostep.ts";
+import { hasMigration, migrate } from "./migration.ts";
 import type { Registration } from "./registration.ts";
+import { remove } from "./retention.ts";
 import type { ActorRow, StoreReader } from "./store.ts";
-import { hydrate } from "./transition.ts";
+import { type Enclosure, type Fact, hydrate } from "./transition.ts";
+import type { Expectation, Work } from "./work.ts";
 
 /** `accepted`: in the journal as `seq`. `ignored`: the machine takes no notice now; nothing was written. `refused`: not a fit event. */
 export type Answer<Machine extends AnyStateMachine = AnyStateMachine> =
@@ -24,27 +29,32 @@ export interface SendOptions {
   readonly expect?: readonly Expectation[];
 }
 
+/** What a handle needs of the engine. */
+export interface ActorSource {
+  readonly registration: Registration;
+  readonly reader: StoreReader;
+  readonly feed: Feed;
+  readonly enclose: Enclosure;
+  now(): number;
+  submit(work: Work): Promise<MacrostepAnswer>;
+}
+
+/** Called with an actor's snapshots: after each commit, where it has ended, and where nothing more can be known of it. */
+export interface ActorObserver<Machine extends AnyStateMachine> {
+  next?(snapshot: SnapshotFrom<Machine>): void;
+  complete?(): void;
+  error?(error: unknown): void;
+}
+
 /** A handle on one durable actor; any number of them may stand for the same one. */
 export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
   /** `<machine>/<id>`. */
   readonly address: string;
-  readonly #registration: Registration;
-  readonly #reader: StoreReader;
-  readonly #feed: Feed;
-  readonly #submit: (work: Work) => Promise<MacrostepAnswer>;
+  readonly #source: ActorSource;
 
-  constructor(
-    address: string,
-    registration: Registration,
-    reader: StoreReader,
-    feed: Feed,
-    submit: (work: Work) => Promise<MacrostepAnswer>,
-  ) {
+  constructor(address: string, source: ActorSource) {
     this.address = address;
-    this.#registration = registration;
-    this.#reader = reader;
-    this.#feed = feed;
-    this.#submit = submit;
+    this.#source = source;
   }
 
   get id(): string {
@@ -60,7 +70,7 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
     const { key, expect } = options;
     if (key !== undefined && (typeof key !== "string" || key.length === 0 || key.length > ID_LIMIT || !key.isWellFormed()))
       throw engineError("input_invalid", `a key has 1 to ${ID_LIMIT} characters, all well formed`, { details: { path: "key" } });
-    const answer = await this.#submit({
+    const answer = await this.#source.submit({
       kind: "event",
       to: this.address,
       event,
@@ -70,47 +80,166 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
     return answer as Answer<Machine>;
   }
 
-  /** The last committed snapshot. Throws `actor_not_found`, `machine_version_unknown`, `snapshot_damaged`. */
+  /**
+   * The last committed snapshot; of an unfinished actor of an older version, what its migration would make of it: a read writes
+   * nothing. Throws `actor_not_found`, `machine_version_unknown`, `migration_failed`, `snapshot_damaged`.
+   */
   getSnapshot(): SnapshotFrom<Machine> {
+    return this.#snapshotOf(this.row());
+  }
+
+  /**
+   * True where the machine would take this event now: its state declares it, a guard lets it, and the event is fit. Throws
+   * `machine_threw` where a guard does, and what `getSnapshot` throws.
+   */
+  can(event: EventFrom<Machine>): boolean {
+    const { registration, enclose, now } = this.#source;
     const row = this.row();
-    if (row.version !== this.#registration.version)
-      throw engineError("machine_version_unknown", `${this.address} was written by version ${row.version}`, {
-        details: { actor: this.address },
-      });
+    const checked = checkEvent(registration, event, "outside");
+    if (!checked.ok || row.status === "final" || row.quarantine) return false;
+    const seq = row.seq + 1;
+    const stamped = { ...checked.event, stamp: { at: now(), seq, id: `${this.address}:${seq}` } };
+    const snapshot = this.#snapshotOf(row) as AnyMachineSnapshot;
     try {
-      return hydrate(this.#registration, row.snapshot) as SnapshotFrom<Machine>;
+      return enclose(() => snapshot.can(stamped as never));
     } catch (cause) {
+      throw engineError("machine_threw", `machine ${registration.id} threw: ${messageOf(cause)}`, { cause });
+    }
+  }
+
+  /** True where the last committed snapshot is in this state. */
+  matches(value: Parameters<SnapshotFrom<Machine>["matches"]>[0]): boolean {
+    return (this.getSnapshot() as AnyMachineSnapshot).matches(value as never);
+  }
+
+  /** True where the last committed snapshot has this tag. */
+  hasTag(tag: Parameters<SnapshotFrom<Machine>["hasTag"]>[0]): boolean {
+    return (this.getSnapshot() as AnyMachineSnapshot).hasTag(tag as never);
+  }
+
+  #snapshotOf(row: ActorRow): SnapshotFrom<Machine> {
+    const { registration, reader, enclose, now } = this.#source;
+    try {
+      if (row.version === registration.version) return hydrate(registration, row.snapshot) as SnapshotFrom<Machine>;
+      if (row.status === "active" && hasMigration(registration, row.version)) {
+        const moment = { atMs: now(), epoch: row.epoch, enclose };
+        return migrate(registration, { row, ...pending(row.address, reader) }, moment).snapshot as SnapshotFrom<Machine>;
+      }
+    } catch (cause) {
+      if (cause instanceof HoldfastError) throw cause;
       throw engineError("snapshot_damaged", `the snapshot of ${this.address} cannot be read`, { cause, details: { actor: this.address } });
     }
+    throw engineError("machine_version_unknown", `${this.address} was written by version ${row.version}`, {
+      details: { actor: this.address },
+    });
+  }
+
+  /**
+   * Ends the actor from outside its machine's rules: its effects and timers end with it. Rejects with `actor_not_found`,
+   * `actor_final`, `actor_quarantined` and with what `send` rejects with.
+   */
+  async stop(): Promise<void> {
+    const answer = await this.#source.submit({ kind: "stop", actor: this.address });
+    if (answer.kind === "refused") throw new HoldfastError(answer.code, answer.message, { details: { actor: this.address } });
+  }
+
+  /**
+   * Removes the final actor with its journal; a tombstone keeps its address from being given out again, and the rest of the root
+   * verifiable. Rejects with `actor_not_found`, `actor_not_final`, `actor_quarantined`.
+   */
+  async delete(): Promise<void> {
+    const answer = await this.#source.submit({ kind: "row", apply: (draft) => remove(this.address, draft) });
+    if (answer.kind === "refused") throw new HoldfastError(answer.code, answer.message, { details: { actor: this.address } });
+  }
+
+  /**
+   * Calls the observer with the snapshot of each commit from now on. What it throws is a warning of the process and harms nobody. The
+   * actor's end comes as `complete`; a read that fails, a quarantine, and an engine that is closed come as `error`; at once, where it
+   * is so already.
+   */
+  subscribe(observer: ActorObserver<Machine> | ((snapshot: SnapshotFrom<Machine>) => void)): { unsubscribe(): void } {
+    const given: ActorObserver<Machine> = typeof observer === "function" ? { next: observer } : observer;
+    let unsubscribe = () => {};
+    let isOver = false;
+    const end = (tell: () => void) => {
+      if (isOver) return;
+      isOver = true;
+      unsubscribe();
+      harmless(tell);
+    };
+    const look = (isNew: boolean) => {
+      let row: ActorRow;
+      let snapshot: SnapshotFrom<Machine> | undefined;
+      try {
+        row = this.row();
+        if (row.quarantine) throw quarantined(row);
+        if (isNew) snapshot = this.#snapshotOf(row);
+      } catch (failure) {
+        return end(() => given.error?.(failure));
+      }
+      // An observer may end its subscription from within.
+      if (snapshot && !isOver) harmless(() => given.next?.(snapshot as SnapshotFrom<Machine>));
+      if (row.status === "final") end(() => given.complete?.());
+    };
+    unsubscribe = this.#source.feed.subscribe(this.address, (signal) => {
+      if (signal.kind === "closed") end(() => given.error?.(signal.error ?? engineError("closed", "the engine was closed")));
+      else if (signal.kind === "committed") look(true);
+    });
+    if (!isOver) look(false);
+    return {
+      unsubscribe() {
+        isOver = true;
+        unsubscribe();
+      },
+    };
+  }
+
+  /**
+   * Calls `listener` with each fact of this type (`*`: of any) that the actor states from now on, after its commit. Use `watch` where
+   * none may be missed. Returns what ends it.
+   */
+  on<Type extends EmittedFrom<Machine>["type"] | "*">(
+    type: Type,
+    listener: (fact: Type extends "*" ? EmittedFrom<Machine> : Extract<EmittedFrom<Machine>, { type: Type }>) => void,
+  ): { unsubscribe(): void } {
+    const { feed, reader } = this.#source;
+    const unsubscribe = feed.subscribe(this.address, (signal) => {
+      if (signal.kind !== "committed") return;
+      for (const row of signal.entries)
+        for (const fact of JSON.parse(inflated(reader, row).facts) as Fact[])
+          if (type === "*" || fact.type === type) harmless(() => listener(fact as never));
+    });
+    return { unsubscribe };
   }
 
   /** The stored row: revision, state, quarantine. Throws `actor_not_found`. */
   row(): ActorRow {
-    const row = this.#reader.actor(this.address);
+    const row = this.#source.reader.actor(this.address);
     if (!row) throw engineError("actor_not_found", `there is no actor ${this.address}`, { details: { actor: this.address } });
     return row;
   }
 
   /** Committed entries with seq > `after`, then each new one as it is committed; ends with the actor's last. */
   async *watch(options: WatchOptions = {}): AsyncGenerator<Entry> {
-    for await (const watched of watch(this.#reader, this.#feed, this.address, options)) if (watched.kind === "entry") yield watched.entry;
+    for await (const watched of watch(this.#source.reader, this.#source.feed, this.address, options))
+      if (watched.kind === "entry") yield watched.entry;
   }
 
   /** Like `watch`, with partial output and lost outcomes between the entries. */
   watchAll(options: WatchOptions = {}): AsyncGenerator<Watched> {
-    return watch(this.#reader, this.#feed, this.address, options);
+    return watch(this.#source.reader, this.#source.feed, this.address, options);
   }
 
   /** Calls `listener` with partial output of this actor's handlers. Returns the function that ends it. */
   onProgress(listener: (output: Json) => void): () => void {
-    return this.#feed.subscribe(this.address, (signal) => {
+    return this.#source.feed.subscribe(this.address, (signal) => {
       if (signal.kind === "progress") listener(signal.output);
     });
   }
 
   /** Calls `listener` where what a handler of this actor came to could not be committed. Returns the function that ends it. */
   onLost(listener: (effect: string, error: unknown) => void): () => void {
-    return this.#feed.subscribe(this.address, (signal) => {
+    return this.#source.feed.subscribe(this.address, (signal) => {
       if (signal.kind === "lost") listener(signal.effect, signal.error);
     });
   }
@@ -132,8 +261,7 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
       const look = () => {
         try {
           const row = this.row();
-          if (row.quarantine)
-            throw engineError("actor_quarantined", `${this.address}: ${row.quarantine.message}`, { details: { actor: this.address } });
+          if (row.quarantine) throw quarantined(row);
           const snapshot = this.getSnapshot();
           if (fits(snapshot)) settle(() => resolve(snapshot));
           else if (row.status === "final")
@@ -143,7 +271,7 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
         }
       };
       if (signal?.aborted) return reject(signal.reason);
-      unsubscribe = this.#feed.subscribe(this.address, (event) => {
+      unsubscribe = this.#source.feed.subscribe(this.address, (event) => {
         if (event.kind === "committed") look();
         if (event.kind === "closed") settle(() => reject(event.error ?? engineError("closed", "the engine was closed")));
       });
@@ -151,4 +279,8 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
       look();
     });
   }
+}
+
+function quarantined({ address, quarantine }: ActorRow): HoldfastError {
+  return engineError("actor_quarantined", `${address}: ${quarantine?.message}`, { details: { actor: address } });
 }

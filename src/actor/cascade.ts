@@ -12,19 +12,13 @@ import type { AnyMachineSnapshot } from "xstate";
 import type { Draft, Live } from "./draft.ts";
 import { engineError, HoldfastError, messageOf } from "./error.ts";
 import { actorAddress, checkEvent, checkKeys, parseInput } from "./input.ts";
-import { type Cause, makeEntry, NO_HASH } from "./journal.ts";
+import { type Cause, NO_HASH } from "./journal.ts";
 import type { Json } from "./json.ts";
 import type { Registration } from "./registration.ts";
-import { settleEffects } from "./request.ts";
-import { CREATION, type Enclosure, type EngineEvent, isFinal, type Outcome, type Request, refusalOf, start, take } from "./transition.ts";
-
-export interface Rules {
-  readonly registrations: ReadonlyMap<string, Registration>;
-  /** Transitions in one macrostep, 1 or more. */
-  readonly cascadeLimit: number;
-  readonly enclose: Enclosure;
-  readonly now: () => number;
-}
+import { settleEffects, settleTimers } from "./request.ts";
+import type { Rules } from "./rules.ts";
+import { dehydrate, type EngineEvent, isFinal, type Outcome, type Request, refusalOf, start, take } from "./transition.ts";
+import { CREATION } from "./xstate-event.ts";
 
 type Creation = Omit<Extract<Request, { type: "create" }>, "type">;
 
@@ -32,6 +26,8 @@ type Creation = Omit<Extract<Request, { type: "create" }>, "type">;
 export interface Message {
   readonly to: string;
   readonly event: EngineEvent;
+  /** The event's JSON, where it is at hand. */
+  readonly text?: string;
   readonly cause: Cause;
   readonly create?: Creation;
   /** The message that made an actor ask for this one; none for the first. */
@@ -60,6 +56,24 @@ const STORE_CODES = new Set(["storage_failed", "closed", "journal_damaged", "roo
 /** True where the store failed and not the machine that was asked. */
 export function isStoreFailure(failure: unknown): boolean {
   return failure instanceof HoldfastError && STORE_CODES.has(failure.code);
+}
+
+/** An event made by the engine: where its actor cannot take it, the actor is set aside, for asking again would loop (ACT-10). */
+export function engineEvent(message: Message, registration: Registration, cascade: Cascade): Taken {
+  const { type } = message.event;
+  if (type.startsWith("xstate.")) return poisoning(message, () => cascade.toRest(message));
+  const checked = checkEvent(registration, message.event, "engine");
+  if (!checked.ok) throw new PoisonedReceiver(message, engineError("event_invalid", checked.message));
+  return poisoning(message, () => cascade.toRest({ ...message, event: checked.event }));
+}
+
+/** What fails in `act` is the fault of the actor that takes `message`. */
+export function poisoning<T>(message: Message, act: () => T): T {
+  try {
+    return act();
+  } catch (failure) {
+    throw failure instanceof PoisonedReceiver || isStoreFailure(failure) ? failure : new PoisonedReceiver(message, failure);
+  }
 }
 
 /** The first entry's event. */
@@ -155,8 +169,8 @@ export class Cascade {
     const outcome = before
       ? take(registration, before.snapshot, message.event, stamp, enclose)
       : start(registration, message.create?.input ?? {}, stamp, enclose);
-    // An outcome that the machine takes no notice of is still folded in: its request ends with it, and the journal must say so.
-    if (before && !outcome.taken && message.cause.kind !== "result") {
+    // An outcome or a timer that the machine takes no notice of is still folded in: its row ends with it, and the journal must say so.
+    if (before && !outcome.taken && message.cause.kind !== "result" && message.cause.kind !== "timer") {
       const reason = refusalOf(registration, before.snapshot, message.event, enclose);
       return { kind: "ignored", ...(reason === undefined ? {} : { reason }) };
     }
@@ -165,36 +179,54 @@ export class Cascade {
     return { kind: "accepted", seq, snapshot: outcome.snapshot };
   }
 
+  /** The whole snapshot is written with each step, so a large one makes every step dear. */
+  #checkSize(address: string, registration: Registration, snapshot: AnyMachineSnapshot): void {
+    const { limit, warnAt, warn } = this.#rules.size;
+    const size = dehydrate(registration, snapshot).length;
+    if (size > limit)
+      throw engineError("context_too_large", `${address} would have a snapshot of ${size} characters; ${limit} are allowed`, {
+        details: { actor: address },
+      });
+    if (size > warnAt) warn(address, size);
+  }
+
   #record(message: Message, registration: Registration, before: Live | undefined, outcome: Outcome, seq: number): void {
     const { to: address, event, cause } = message;
     const { epoch } = this.#draft.ground;
-    const entry = makeEntry(before?.hash ?? NO_HASH, address, seq, {
+    if (outcome.snapshot !== before?.snapshot) this.#checkSize(address, registration, outcome.snapshot);
+    const entry = this.#draft.append(address, before ?? { seq: 0, hash: NO_HASH }, {
       atMs: this.atMs,
       version: registration.version,
-      cause: JSON.stringify(cause),
-      event: JSON.stringify(event),
-      facts: JSON.stringify(outcome.facts),
-      actions: JSON.stringify(outcome.requests),
+      cause,
+      event,
+      ...(message.text === undefined ? {} : { text: message.text }),
+      facts: outcome.facts,
+      actions: outcome.requests,
     });
-    this.#draft.entries.push(entry);
+    const done = { registration, actor: address, seq, atMs: this.atMs, outcome };
     const settled = cause.kind === "result" ? cause.effect : undefined;
-    const open = before?.effects ?? [];
-    const change = settleEffects({ registration, actor: address, seq, atMs: this.atMs, epoch, settled, outcome, before: open });
-    for (const key of change.closed) this.#draft.effects.set(key, null);
-    for (const row of change.opened) this.#draft.effects.set(row.key, row);
-    this.#draft.aborts.push(...change.aborted);
+    const { effects, opened, closed, aborted } = settleEffects({ ...done, epoch, settled, before: before?.effects ?? [] });
+    for (const key of closed) this.#draft.effects.set(key, null);
+    for (const row of opened) this.#draft.effects.set(row.key, row);
+    this.#draft.aborts.push(...aborted);
+    const fired = cause.kind === "timer" ? cause.timer : undefined;
+    const timed = settleTimers({ ...done, settled: fired, before: before?.timers ?? [] });
+    for (const key of timed.closed) this.#draft.timers.set(key, null);
+    for (const row of timed.opened) this.#draft.timers.set(row.key, row);
     this.#draft.actors.set(address, {
       kind: "live",
       address,
       id: before?.id ?? message.create?.id ?? "",
       registration,
+      definition: registration.definition,
       snapshot: outcome.snapshot,
       seq,
       hash: entry.hash,
       epoch: before?.epoch ?? epoch,
       createdMs: before?.createdMs ?? this.atMs,
       updatedMs: this.atMs,
-      effects: change.effects,
+      effects,
+      timers: timed.timers,
     });
   }
 
@@ -237,7 +269,8 @@ export class Cascade {
       engineError("identity_taken", `${name} belongs to ${owner}`, { details: { actor: address } });
     const reserved = this.#draft.identity(address);
     const creator = cause.kind === "creation" ? cause.from : undefined;
-    if (this.#draft.actor(address)) throw taken(address, address);
+    const isKnown = this.#draft.actor(address) || this.#draft.isDeleted(address) || this.#draft.hasJournal(address);
+    if (isKnown) throw taken(address, address);
     if (reserved !== undefined && reserved !== creator) throw taken(address, reserved);
     for (const key of create.keys) {
       const owner = this.#draft.identity(key) ?? (this.#draft.actor(key) && key);

@@ -1,18 +1,21 @@
 /**
  * Commit: a group of macrosteps written in one transaction.
  *
- * Owns the only writes of the engine. Guarantees: the epoch is checked in the transaction (ACT-2); all rows are read inside it, so a
- * stale cache cannot decide anything; every macrostep of the group runs in memory before the first row is written, and one that
+ * Owns the only writes of the engine. Guarantees: the epoch is checked in the transaction (ACT-2); what was remembered counts only
+ * where the transaction sees that nobody else has committed, so a stale cache cannot decide anything; every macrostep of the group runs in memory before the first row is written, and one that
  * fails is not written (ACT-7); a storage error leaves nothing of the whole group.
  * Refuses to start effects: they start from what this returns (ACT-1).
  * Next: outbox.ts
  */
 
-import { isStoreFailure, type Rules } from "./cascade.ts";
-import { type Cache, Draft, type Live, rowOf } from "./draft.ts";
-import { type Answer, macrostep, type Work } from "./macrostep.ts";
-import type { EffectRow, JournalRow, Store, StoreWriter } from "./store.ts";
-import { isFinal } from "./transition.ts";
+import type { Answer } from "./answer.ts";
+import { isStoreFailure } from "./cascade.ts";
+import { type Cache, Draft, type Live } from "./draft.ts";
+import { macrostep } from "./macrostep.ts";
+import type { Rules } from "./rules.ts";
+import type { ActorRow, EffectRow, JournalRow, Store, StoreWriter, TimerRow } from "./store.ts";
+import { dehydrate, isFinal, stateName } from "./transition.ts";
+import type { Work } from "./work.ts";
 
 /** Named moments at which the testing kit can make a process die or a call fail. */
 export type FaultPoint = "commit.before" | "commit.inside" | "commit.after" | "effect.before" | "effect.after";
@@ -27,6 +30,8 @@ export interface Journaled {
   /** Actors whose snapshots stay in memory between commits, at most. */
   readonly cacheLimit: number;
   readonly rules: Rules;
+  /** What to do with an actor whose machine was changed under the same version. */
+  readonly changed: "refuse" | "refold";
   readonly probe: Probe;
 }
 
@@ -43,22 +48,30 @@ export interface Committed {
   readonly closed: readonly string[];
   /** Keys of effects whose handlers shall stop and report. */
   readonly aborted: readonly string[];
+  /** Timers that are set now and were not before. */
+  readonly timers: readonly TimerRow[];
   /** Actors set aside. */
   readonly quarantined: readonly string[];
+  /** Actors taken out of quarantine. */
+  readonly released: readonly string[];
+  /** Actors deleted. */
+  readonly deleted: readonly string[];
 }
 
 /** Runs and writes one group. Throws where the store failed: then nothing of the group happened. */
 export function commitGroup(journaled: Journaled, group: readonly Work[]): Committed {
-  const { store, epoch, cache, rules, probe } = journaled;
+  const { store, epoch, cache, rules, changed, probe } = journaled;
   let done: { draft: Draft; settled: readonly Settled[] };
   try {
     probe("commit.before", {});
     done = store.write(epoch, (writer) => {
-      const draft = new Draft({ reader: writer, cache, registrations: rules.registrations, epoch });
+      if (writer.isChangedElsewhere()) cache.clear();
+      const { registrations, enclose, now, size } = rules;
+      const draft = new Draft({ reader: writer, cache, registrations, epoch, enclose, now, sizeLimit: size.limit, changed });
       const settled = group.map((work) => attempt(draft, work, rules));
       // Who was found damaged by work that then failed is set aside all the same, and its supervisor told.
       if (draft.untold.size > 0) attempt(draft, { kind: "row", apply: () => ({ kind: "ignored" }) }, rules);
-      write(writer, draft);
+      write(writer, draft, rules.now());
       probe("commit.inside", { entries: draft.entries });
       return { draft, settled };
     });
@@ -81,33 +94,59 @@ function attempt(draft: Draft, work: Work, rules: Rules): Settled {
   }
 }
 
-function write(writer: StoreWriter, draft: Draft): void {
-  for (const [digest, bytes] of draft.blobs) writer.putBlob(digest, bytes);
+function write(writer: StoreWriter, draft: Draft, atMs: number): void {
+  for (const [digest, bytes] of draft.blobs) writer.putBlob(digest, bytes, atMs);
   for (const entry of draft.entries) writer.appendEntry(entry);
-  for (const live of changed(draft)) writer.putActor(rowOf(live));
+  for (const live of changed(draft)) writeActor(writer, live, draft.stored.get(live.address));
   for (const [address, quarantine] of draft.quarantines) {
     const row = writer.actor(address);
-    if (row) writer.putActor({ ...row, quarantine });
+    if (row) writer.putActor(writable({ ...row, quarantine }));
   }
   for (const [name, actor] of draft.identities) writer.putIdentity(name, actor);
-  for (const [key, row] of draft.effects) row ? writer.putEffect(row) : writer.deleteEffect(key);
+  for (const [key, row] of draft.effects) row ? writer.putEffect(writable(row)) : writer.deleteEffect(key);
+  for (const [key, row] of draft.timers) row ? writer.putTimer(writable(row)) : writer.deleteTimer(key);
   for (const answer of draft.answers.values()) writer.putAnswer(answer);
-  for (const letter of draft.deadLetters) writer.putDeadLetter(letter);
+  for (const letter of draft.taken) if (typeof letter === "number") writer.deleteDeadLetter(letter);
+  for (const letter of draft.deadLetters) if (!draft.taken.has(letter)) writer.putDeadLetter(letter);
+  for (const address of draft.deleted) writer.deleteActor(address, atMs);
+  for (const act of draft.writes) act(writer, draft);
 }
 
-/** Actors with new entries, also those set aside after them, and those that were told of a new epoch without an entry. */
+/** A row with a number that no store takes was damaged in place; that must not stop the commit that sets its actor aside (ACT-10). */
+function writable<Row extends object>(row: Row): Row {
+  let mended = row as Record<string, unknown>;
+  for (const column in mended) {
+    const value = mended[column];
+    if (typeof value !== "number" || Number.isSafeInteger(value)) continue;
+    mended = { ...mended, [column]: value > 0 ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER };
+  }
+  return mended as Row;
+}
+
+/** An ordinary step changes a few columns; all else is written whole. */
+function writeActor(writer: StoreWriter, live: Live, stored: Live | undefined): void {
+  const row = rowOf(live);
+  const isStep = stored?.definition === row.definition && stored.epoch === row.epoch && row.status === "active";
+  if (isStep) writer.advanceActor(stored.seq, row);
+  else writer.putActor(row);
+}
+
+/** Actors with new entries, also those set aside after them, those told of a new epoch without an entry, and those that came back. */
 function changed(draft: Draft): Live[] {
-  const addresses = new Set([...draft.entries.map((entry) => entry.actor), ...draft.reopened]);
+  const addresses = new Set([...draft.entries.map((entry) => entry.actor), ...draft.rewritten, ...draft.released]);
   return [...addresses].flatMap((address) => {
-    const known = draft.actor(address);
+    // Not through `draft.actor`: one that ended and was deleted in one group is written before it is removed.
+    const known = draft.actors.get(address);
     return (known?.kind === "live" ? known : known?.last) ?? [];
   });
 }
 
 function remember({ cache, cacheLimit }: Journaled, draft: Draft): void {
   for (const [address, known] of draft.actors) {
-    cache.delete(address);
-    if (known.kind === "live" && !isFinal(known.snapshot)) cache.set(address, known);
+    // The order of a Map is that of the first setting: only a full one need forget the longest unused.
+    const isKept = known.kind === "live" && !isFinal(known.snapshot) && !draft.deleted.has(address);
+    if (cache.size >= cacheLimit || !isKept) cache.delete(address);
+    if (isKept) cache.set(address, known);
   }
   for (const address of cache.keys()) {
     if (cache.size <= cacheLimit) break;
@@ -123,6 +162,30 @@ function summary(draft: Draft, settled: readonly Settled[]): Committed {
     opened: rows.flatMap(([, row]) => (row?.state === "open" && !draft.quarantines.has(row.actor) ? [row] : [])),
     closed: rows.flatMap(([key, row]) => (row ? [] : [key])),
     aborted: draft.aborts,
+    timers: [...draft.timers.values()].filter((row) => row?.state === "armed" && !draft.quarantines.has(row.actor)) as TimerRow[],
+    released: [...draft.released],
+    deleted: [...draft.deleted],
     quarantined: [...draft.quarantines.keys()],
+  };
+}
+
+/** The row of a live actor, as it is to be written. */
+function rowOf(live: Live): ActorRow {
+  const { snapshot, registration } = live;
+  return {
+    address: live.address,
+    machine: registration.id,
+    id: live.id,
+    version: registration.version,
+    definition: live.definition,
+    status: isFinal(snapshot) ? "final" : "active",
+    state: stateName(snapshot.value),
+    seq: live.seq,
+    hash: live.hash,
+    snapshot: dehydrate(registration, snapshot),
+    epoch: live.epoch,
+    createdMs: live.createdMs,
+    updatedMs: live.updatedMs,
+    quarantine: null,
   };
 }

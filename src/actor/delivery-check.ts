@@ -10,8 +10,13 @@ import { checkEvent } from "./input.ts";
 import type { Cause } from "./journal.ts";
 import { canonical } from "./json.ts";
 import type { Registration } from "./registration.ts";
-import type { JournalRow, PlacedDeadLetterRow } from "./store.ts";
+import type { JournalRow, PlacedDeadLetterRow, StoreReader } from "./store.ts";
 import type { EngineEvent, Request } from "./transition.ts";
+
+interface Sent {
+  readonly event: EngineEvent;
+  readonly atMs: number;
+}
 
 /** The parts of an entry that speak of other rows, parsed. */
 export interface Told {
@@ -21,13 +26,18 @@ export interface Told {
 
 export class DeliveryCheck {
   readonly #registrations: ReadonlyMap<string, Registration>;
+  readonly #reader: Pick<StoreReader, "tombstone" | "watermarks">;
   /** Events on their way, by sender, seq and receiver. */
-  readonly #sent = new Map<string, EngineEvent[]>();
-
+  readonly #sent = new Map<string, Sent[]>();
   readonly #blamed: (actor: string) => boolean;
 
   /** `blamed` tells whether an actor has a fault of its own: what follows from that is no fault of those it told. */
-  constructor(registrations: ReadonlyMap<string, Registration>, blamed: (actor: string) => boolean) {
+  constructor(
+    reader: Pick<StoreReader, "tombstone" | "watermarks">,
+    registrations: ReadonlyMap<string, Registration>,
+    blamed: (actor: string) => boolean,
+  ) {
+    this.#reader = reader;
     this.#registrations = registrations;
     this.#blamed = blamed;
   }
@@ -37,7 +47,7 @@ export class DeliveryCheck {
     for (const action of actions) {
       if (action.type !== "deliver") continue;
       const key = JSON.stringify([row.actor, row.seq, action.to]);
-      this.#sent.set(key, [...(this.#sent.get(key) ?? []), action.event]);
+      this.#sent.set(key, [...(this.#sent.get(key) ?? []), { event: action.event, atMs: row.atMs }]);
     }
     if (cause.kind === "delivery") this.#take(JSON.stringify([cause.from, cause.seq, row.actor]), row.actor, row.event);
   }
@@ -45,6 +55,8 @@ export class DeliveryCheck {
   /** Takes the dead letters, after the entries. A letter that nobody sent is a fault. */
   letter(row: PlacedDeadLetterRow): Fault[] {
     if (this.#take(JSON.stringify([row.sender, row.seq, row.receiver]), row.receiver, row.event) || this.#blamed(row.sender)) return [];
+    // Its sender ended and was deleted, and with it the entry that says so.
+    if (this.#reader.tombstone(row.sender)) return [];
     return [
       {
         code: "row_unexpected",
@@ -57,9 +69,12 @@ export class DeliveryCheck {
 
   /** What was delivered and is nowhere. */
   rest(): Fault[] {
-    return [...this.#sent.keys()].flatMap((key) => {
+    const { deadLettersMs } = this.#reader.watermarks();
+    return [...this.#sent].flatMap(([key, sent]) => {
       const [sender, seq, receiver] = JSON.parse(key) as [string, number, string];
       if (this.#blamed(sender) || this.#blamed(receiver)) return [];
+      // What retention has removed: the receiver with all that it took, and old dead letters.
+      if (this.#reader.tombstone(receiver) || sent.every(({ atMs }) => atMs < deadLettersMs)) return [];
       const message = `what ${sender} delivered in entry ${seq} is neither an entry nor a dead letter`;
       return { code: "row_missing", actor: receiver, seq: null, message };
     });
@@ -68,7 +83,7 @@ export class DeliveryCheck {
   #take(key: string, receiver: string, event: string): boolean {
     const sent = this.#sent.get(key) ?? [];
     const registration = this.#registrations.get(receiver.slice(0, receiver.indexOf("/")));
-    const place = sent.findIndex((candidate) => sameEvent(candidate, event, registration));
+    const place = sent.findIndex((candidate) => sameEvent(candidate.event, event, registration));
     if (place < 0) return false;
     sent.splice(place, 1);
     if (sent.length === 0) this.#sent.delete(key);

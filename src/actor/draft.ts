@@ -6,52 +6,20 @@
  * Refuses to write: `commit.ts` does that, once, after the last macrostep.
  */
 
-import type { AnyMachineSnapshot } from "xstate";
-import { messageOf } from "./error.ts";
+import { admitted, older } from "./admission.ts";
+import { inflated, inlined, makeEntry } from "./journal.ts";
+import type { EntryContent, Ground, Known, Live } from "./known.ts";
+import { entryAt, PAGE, pages } from "./page.ts";
 import type { Registration } from "./registration.ts";
-import { EFFECTS_LIMIT } from "./request.ts";
-import type { ActorRow, AnswerRow, DeadLetterRow, EffectRow, JournalRow, Quarantine, StoreReader } from "./store.ts";
-import { dehydrate, hydrate, isFinal, stateName } from "./transition.ts";
+import type { ActorRow, AnswerRow, DeadLetterRow, EffectRow, JournalRow, Quarantine, StoreWriter, TimerRow } from "./store.ts";
+import { isFinal } from "./transition.ts";
 
-/** An actor that can take events. Immutable: a transition makes a new one. */
-export interface Live {
-  readonly kind: "live";
-  readonly address: string;
-  readonly id: string;
-  readonly registration: Registration;
-  readonly snapshot: AnyMachineSnapshot;
-  readonly seq: number;
-  readonly hash: string;
-  readonly epoch: number;
-  readonly createdMs: number;
-  readonly updatedMs: number;
-  /** Effects that are requested and not settled. */
-  readonly effects: readonly EffectRow[];
-}
+export { pending } from "./admission.ts";
+export type { Cache, EntryContent, Ground, Known, Live, Unavailable } from "./known.ts";
 
-/** An actor that exists and cannot take events, with the code that says why. */
-export interface Unavailable {
-  readonly kind: "unavailable";
-  readonly address: string;
-  readonly code: "actor_quarantined" | "machine_unknown" | "machine_version_unknown";
-  readonly message: string;
-  readonly seq: number;
-  /** What the group had made of it before it was set aside: those entries stay. */
-  readonly last?: Live;
-}
-
-export type Known = Live | Unavailable;
-
-/** Snapshots of earlier commits, by address; an entry counts only while its hash equals the stored row's. */
-export type Cache = Map<string, Live>;
-
-/** What the root of a draft reads from: the transaction and what the engine knows. */
-export interface Ground {
-  readonly reader: StoreReader;
-  readonly cache: Cache;
-  readonly registrations: ReadonlyMap<string, Registration>;
-  readonly epoch: number;
-}
+const MAPS = ["actors", "quarantines", "identities", "answers", "effects", "timers", "blobs"] as const;
+const LISTS = ["entries", "deadLetters", "aborts", "writes"] as const;
+const SETS = ["rewritten", "released", "deleted", "taken"] as const;
 
 export class Draft {
   readonly actors = new Map<string, Known>();
@@ -61,16 +29,28 @@ export class Draft {
   readonly answers = new Map<string, AnswerRow>();
   /** Null: the row is to be deleted. */
   readonly effects = new Map<string, EffectRow | null>();
+  /** Null: the row is to be deleted. */
+  readonly timers = new Map<string, TimerRow | null>();
   readonly deadLetters: DeadLetterRow[] = [];
+  /** Dead letters that are none any more: stored ones by position, those of this group as they are. */
+  readonly taken = new Set<number | DeadLetterRow>();
+  /** Actors taken out of quarantine. */
+  readonly released = new Set<string>();
+  readonly deleted = new Set<string>();
+  /** What is written besides, after all rows; called with the whole group's draft. */
+  readonly writes: ((writer: StoreWriter, group: Draft) => void)[] = [];
   readonly blobs = new Map<string, Uint8Array>();
   /** Effects whose handlers are asked to stop while their rows stay. */
   readonly aborts: string[] = [];
   /** Actors found damaged when they were read, whose supervisors do not know it yet. Kept by the first draft of a group. */
   readonly untold = new Set<string>();
-  /** Actors told of this epoch, also where their machine took no notice. */
-  readonly reopened = new Set<string>();
+  /** Actors whose rows are written whole, also without an entry: told of this epoch, or accepted with a changed definition. */
+  readonly rewritten = new Set<string>();
+  /** Actors as they were read: what their rows are now. Kept by the first draft of a group. */
+  readonly stored = new Map<string, Live>();
   readonly ground: Ground;
   readonly #parent: Draft | undefined;
+  #spare: Draft | undefined;
 
   constructor(ground: Ground, parent?: Draft) {
     this.ground = ground;
@@ -78,17 +58,30 @@ export class Draft {
   }
 
   fork(): Draft {
-    return new Draft(this.ground, this);
+    const fork = this.#spare ?? new Draft(this.ground, this);
+    this.#spare = undefined;
+    return fork;
   }
 
-  /** Takes over what a fork did. */
+  /** Takes over what a fork did. The fork is empty after that and is used again, for each macrostep has one. */
   merge(fork: Draft): void {
-    for (const part of ["actors", "quarantines", "identities", "answers", "effects", "blobs"] as const)
+    for (const part of MAPS) {
+      if (fork[part].size === 0) continue;
       for (const [key, value] of fork[part]) (this[part] as Map<string, unknown>).set(key, value);
-    this.entries.push(...fork.entries);
-    this.deadLetters.push(...fork.deadLetters);
-    this.aborts.push(...fork.aborts);
-    for (const address of fork.reopened) this.reopened.add(address);
+      fork[part].clear();
+    }
+    for (const part of LISTS) {
+      if (fork[part].length === 0) continue;
+      (this[part] as unknown[]).push(...fork[part]);
+      fork[part].length = 0;
+    }
+    for (const address of fork.released) this.quarantines.delete(address);
+    for (const part of SETS) {
+      if (fork[part].size === 0) continue;
+      for (const one of fork[part]) (this[part] as Set<unknown>).add(one);
+      fork[part].clear();
+    }
+    this.#spare = fork;
   }
 
   actor(address: string): Known | undefined {
@@ -106,6 +99,12 @@ export class Draft {
     return this.#parent ? this.#parent.effect(key) : this.ground.reader.effect(key);
   }
 
+  timer(key: string): TimerRow | undefined {
+    const own = this.timers.get(key);
+    if (own !== undefined) return own ?? undefined;
+    return this.#parent ? this.#parent.timer(key) : this.ground.reader.timer(key);
+  }
+
   identity(name: string): string | undefined {
     return this.identities.get(name) ?? (this.#parent ? this.#parent.identity(name) : this.ground.reader.identity(name));
   }
@@ -115,24 +114,95 @@ export class Draft {
     return own ?? (this.#parent ? this.#parent.answer(actor, key) : this.ground.reader.answer(actor, key));
   }
 
-  /** The first entry of an actor, which says how it was created. */
+  /** The first entry of an actor, which says how it was created, with its large columns. */
   creationOf(address: string): JournalRow | undefined {
-    const own = this.entries.find((entry) => entry.actor === address && entry.seq === 1);
-    return own ?? (this.#parent ? this.#parent.creationOf(address) : this.ground.reader.journal(address, { limit: 1 })[0]);
+    const row = this.entryOf(address, 1);
+    return row && inflated({ blob: (digest) => this.blob(digest) }, row);
   }
 
-  /** Why an actor is set aside, as a code. */
-  quarantineCode(address: string): string {
-    const own = this.quarantines.get(address)?.code;
-    return (
-      own ??
-      (this.#parent ? this.#parent.quarantineCode(address) : this.ground.reader.actor(address)?.quarantine?.code) ??
-      "actor_quarantined"
+  entryOf(address: string, seq: number): JournalRow | undefined {
+    const own = this.entries.find((entry) => entry.actor === address && entry.seq === seq);
+    return own ?? (this.#parent ? this.#parent.entryOf(address, seq) : entryAt(this.ground.reader, address, seq));
+  }
+
+  /** True where there are entries of this address, whether it has a row or not. */
+  hasJournal(address: string): boolean {
+    return this.ground.reader.journal(address, { limit: 1 }).length > 0;
+  }
+
+  /** Entries of this group for one actor, in their order. */
+  entriesFor(address: string): JournalRow[] {
+    const own = this.entries.filter((entry) => entry.actor === address);
+    return this.#parent ? [...this.#parent.entriesFor(address), ...own] : own;
+  }
+
+  /** Dead letters to an actor for one of these reasons, oldest first, without those that are none any more. */
+  letters(receiver: string, reasons: ReadonlySet<string>): readonly (DeadLetterRow & { readonly position?: number })[] {
+    const { reader } = this.ground;
+    const stored = () =>
+      pages(
+        (after) => reader.deadLetters({ receiver }, { after, limit: PAGE }),
+        (row) => row.position,
+      );
+    const before = this.#parent ? this.#parent.letters(receiver, reasons) : [...filtered(stored(), ({ reason }) => reasons.has(reason))];
+    const own: (DeadLetterRow & { readonly position?: number })[] = this.deadLetters.filter(
+      (letter) => letter.receiver === receiver && reasons.has(letter.reason),
     );
+    return [...before, ...own].filter((letter) => !this.taken.has(letter.position ?? letter));
+  }
+
+  blob(digest: string): Uint8Array | undefined {
+    return this.blobs.get(digest) ?? (this.#parent ? this.#parent.blob(digest) : this.ground.reader.blob(digest));
+  }
+
+  /** A new entry behind an actor's last one; large columns become blobs. */
+  append(address: string, before: { readonly seq: number; readonly hash: string }, content: EntryContent): JournalRow {
+    const keep = (digest: string, bytes: Uint8Array) => void this.blobs.set(digest, bytes);
+    const column = (value: unknown) => inlined(JSON.stringify(value), keep);
+    const entry = makeEntry(before.hash, address, before.seq + 1, {
+      atMs: content.atMs,
+      version: content.version,
+      cause: JSON.stringify(content.cause),
+      event: content.text === undefined ? column(content.event) : inlined(content.text, keep),
+      facts: column(content.facts),
+      actions: column(content.actions),
+    });
+    this.entries.push(entry);
+    return entry;
+  }
+
+  /** Why an actor is set aside. */
+  quarantineOf(address: string): Quarantine | null | undefined {
+    const own = this.quarantines.get(address);
+    return own ?? (this.#parent ? this.#parent.quarantineOf(address) : this.ground.reader.actor(address)?.quarantine);
   }
 
   recordAnswer(row: AnswerRow): void {
     this.answers.set(JSON.stringify([row.actor, row.key]), row);
+  }
+
+  isFinal(address: string): boolean {
+    const known = this.actor(address);
+    return known?.kind === "live" ? isFinal(known.snapshot) : known?.code === "actor_final";
+  }
+
+  /** True where an actor of this address was deleted. */
+  isDeleted(address: string): boolean {
+    if (this.deleted.has(address)) return true;
+    return this.#parent ? this.#parent.isDeleted(address) : this.ground.reader.tombstone(address) !== undefined;
+  }
+
+  /** Puts another row in the place of one of an actor's effects. */
+  replaceEffect(live: Live, row: EffectRow): void {
+    this.effects.set(row.key, row);
+    this.actors.set(live.address, { ...live, effects: live.effects.map((own) => (own.key === row.key ? row : own)) });
+  }
+
+  /** A released actor of another version, as it is read now. */
+  readmit(registration: Registration, row: ActorRow): Known {
+    const back = older(this, registration, row);
+    if (back.kind === "live") this.actors.set(row.address, back);
+    return back;
   }
 
   /** Sets an actor aside (ACT-10). Its rows stay as they are. */
@@ -150,56 +220,18 @@ export class Draft {
   }
 
   #load(address: string): Known | undefined {
-    const { reader, cache, registrations } = this.ground;
-    const row = reader.actor(address);
-    if (!row) return undefined;
-    const unavailable = (code: Unavailable["code"], message: string): Unavailable => ({
-      kind: "unavailable",
-      address,
-      code,
-      message,
-      seq: row.seq,
-    });
-    if (row.quarantine) return unavailable("actor_quarantined", `${row.quarantine.code}: ${row.quarantine.message}`);
-    const registration = registrations.get(row.machine);
-    if (!registration) return unavailable("machine_unknown", `no machine ${row.machine} is registered`);
-    if (row.version !== registration.version)
-      return unavailable(
-        "machine_version_unknown",
-        `written by version ${row.version} of ${row.machine}; this program has ${registration.version}`,
-      );
+    const { reader, cache } = this.ground;
+    // Nobody else has committed since it was remembered: see `commitGroup`.
     const cached = cache.get(address);
-    if (cached && cached.hash === row.hash && cached.seq === row.seq && cached.epoch === row.epoch) return cached;
-    try {
-      const snapshot = hydrate(registration, row.snapshot);
-      const effects = isFinal(snapshot) ? [] : reader.effects({ actor: address }, { limit: EFFECTS_LIMIT });
-      const { id, seq, hash, epoch, createdMs, updatedMs } = row;
-      return { kind: "live", address, id, registration, snapshot, seq, hash, epoch, createdMs, updatedMs, effects };
-    } catch (cause) {
-      const message = `its stored snapshot cannot be read: ${messageOf(cause)}`;
-      this.quarantines.set(address, { code: "snapshot_damaged", message, atMs: row.updatedMs });
-      this.untold.add(address);
-      return unavailable("actor_quarantined", message);
+    if (cached) {
+      this.stored.set(address, cached);
+      return cached;
     }
+    const row = reader.actor(address);
+    return row && admitted(this, row);
   }
 }
 
-/** The row of a live actor, as it is to be written. */
-export function rowOf(live: Live): ActorRow {
-  const { snapshot, registration } = live;
-  return {
-    address: live.address,
-    machine: registration.id,
-    id: live.id,
-    version: registration.version,
-    status: isFinal(snapshot) ? "final" : "active",
-    state: stateName(snapshot.value),
-    seq: live.seq,
-    hash: live.hash,
-    snapshot: dehydrate(registration, snapshot),
-    epoch: live.epoch,
-    createdMs: live.createdMs,
-    updatedMs: live.updatedMs,
-    quarantine: null,
-  };
+function* filtered<Row>(rows: Iterable<Row>, fits: (row: Row) => boolean): Generator<Row> {
+  for (const row of rows) if (fits(row)) yield row;
 }

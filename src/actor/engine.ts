@@ -2,84 +2,46 @@
  * The engine: durable actors over a store. Composition only; the flow is mailbox, macrostep, transition, commit, outbox.
  */
 
-import type { AnyStateMachine, InputFrom } from "xstate";
+import type { AnyStateMachine } from "xstate";
 import { ActorRef } from "./actor-ref.ts";
-import { type Clock, systemClock } from "./clock.ts";
-import type { Committed, Journaled, Probe } from "./commit.ts";
+import type { Answer } from "./answer.ts";
+import { putBlob } from "./blob.ts";
+import { systemClock } from "./clock.ts";
+import type { Committed, Journaled } from "./commit.ts";
+import { type CreateOptions, type EngineOptions, sizeRules } from "./engine-option.ts";
 import { engineError, HoldfastError } from "./error.ts";
 import { Feed } from "./feed.ts";
-import type { EffectHandler } from "./handler.ts";
-import { putBlob } from "./handling.ts";
 import { actorAddress, checkKeys } from "./input.ts";
 import { Mailbox } from "./mailbox.ts";
 import { Outbox } from "./outbox.ts";
 import { type RecoveryDuties, refuseNewer, settlePast, settleStarted, startOpen } from "./recovery.ts";
-import { machineInvalid, type Registration, register } from "./registration.ts";
-import type { ActorFilter, ActorRow, EffectRow, Page, PlacedDeadLetterRow, Store } from "./store.ts";
+import type { Registration } from "./registration.ts";
+import { registerAll } from "./registry.ts";
+import { type Resolution, retryEffect } from "./resolution.ts";
+import { type Retained, type RetentionPolicy, retain } from "./retention.ts";
+import type { ActorFilter, ActorRow, EffectRow, Page, PlacedDeadLetterRow, Store, TimerRow } from "./store.ts";
+import { Timers } from "./timer.ts";
 import type { Enclosure } from "./transition.ts";
 import { type Verified, verify } from "./verify.ts";
+import type { Work } from "./work.ts";
 
-/** What an engine runs, and its bounds. */
-export interface EngineOptions {
-  /** Machines made by `setup({ schemas, … }).createMachine(…)`; each is checked, `machine_invalid` says what and where. */
-  readonly machines: readonly AnyStateMachine[];
-  /** A handler for each effect that the machines declare. */
-  readonly effects?: Readonly<Record<string, EffectHandler>>;
-  readonly clock?: Clock;
-  /** Transitions in one macrostep. Default 1,000. */
-  readonly cascadeLimit?: number;
-  /** Pieces of work in one transaction. Default 1,000. */
-  readonly groupLimit?: number;
-  /** Events that may wait for one actor. Default 10,000. */
-  readonly mailboxLimit?: number;
-  /** How long `close()` waits for handlers to take notice of their signal, in ms. Default 2,000. */
-  readonly closeGraceMs?: number;
-  /** Snapshots that stay in memory. Default 10,000. */
-  readonly cacheLimit?: number;
-  /** Called once by `close()`, after the last commit: closes the store and gives the root up. */
-  readonly release?: () => void;
-  /** For tests: called at each fault point. */
-  readonly probe?: Probe;
-  /** For tests: encloses each transition, as the purity trap does. */
-  readonly enclose?: Enclosure;
-}
-
-/** How an actor is created. */
-export interface CreateOptions<Machine extends AnyStateMachine> {
-  readonly input: InputFrom<Machine>;
-  /** Identities that the new actor shall own besides its address; `identity_taken` where one is owned already. */
-  readonly keys?: readonly string[];
-}
-
-/** Registers machines and refuses those that share an id or lack a handler. */
-export function registerAll(
-  machines: readonly AnyStateMachine[],
-  handlers?: Readonly<Record<string, EffectHandler>>,
-): Map<string, Registration> {
-  const registrations = new Map<string, Registration>();
-  for (const machine of machines) {
-    const registration = register(machine);
-    if (registrations.has(registration.id)) throw machineInvalid(registration.id, "id", "is the id of another machine too");
-    registrations.set(registration.id, registration);
-    if (!handlers) continue;
-    for (const name of Object.keys(registration.schemas.effects ?? {}))
-      if (!Object.hasOwn(handlers, name) || typeof handlers[name] !== "function")
-        throw machineInvalid(registration.id, `effects.${name}`, "is an effect without a handler");
-  }
-  return registrations;
-}
+export type { CreateOptions, EngineOptions } from "./engine-option.ts";
+export { registerAll } from "./registry.ts";
 
 /**
  * Opens the engine on a store whose owner this process is: begins an epoch and recovers before it returns. Recovery starts handlers;
- * `made` gets the engine before, for handlers that need it. Where recovery throws, the engine is closed.
+ * `made` gets the engine before, for handlers that need it. Where recovery throws, the engine is closed. See `start` for an opening
+ * that only acts.
  */
 export async function openEngine(store: Store, options: EngineOptions, made: (engine: Engine) => void = () => {}): Promise<Engine> {
-  const registrations = registerAll(options.machines, options.effects ?? {});
+  const { start = true } = options;
+  const registrations = registerAll(options.machines, start ? (options.effects ?? {}) : undefined);
   refuseNewer(store, registrations);
-  const engine = new Engine(store, store.beginEpoch(), registrations, options);
+  const clock = options.clock ?? systemClock;
+  const engine = new Engine(store, store.beginEpoch(clock.now()), registrations, options);
   try {
     made(engine);
-    await engine.open();
+    if (start) await engine.open();
     return engine;
   } catch (error) {
     await engine.close();
@@ -95,7 +57,10 @@ export class Engine {
   readonly #registrations: ReadonlyMap<string, Registration>;
   readonly #mailbox: Mailbox;
   readonly #outbox: Outbox;
+  readonly #timers: Timers;
+  readonly #changed: "refuse" | "refold";
   readonly #enclose: Enclosure;
+  readonly #now: () => number;
   readonly #release: () => void;
   readonly #closeGraceMs: number;
   #closing: Promise<void> | undefined;
@@ -106,15 +71,24 @@ export class Engine {
     this.store = store;
     this.epoch = epoch;
     this.#registrations = registrations;
+    this.#now = () => clock.now();
     this.#enclose = options.enclose ?? ((transition) => transition());
     this.#release = options.release ?? (() => {});
     this.#closeGraceMs = options.closeGraceMs ?? 2000;
+    this.#changed = options.changed ?? "refuse";
     const journaled: Journaled = {
       store,
       epoch,
       cache: new Map(),
       cacheLimit: options.cacheLimit ?? 10_000,
-      rules: { registrations, cascadeLimit: options.cascadeLimit ?? 1000, enclose: this.#enclose, now: () => clock.now() },
+      rules: {
+        registrations,
+        cascadeLimit: options.cascadeLimit ?? 1000,
+        enclose: this.#enclose,
+        now: this.#now,
+        size: sizeRules(options),
+      },
+      changed: this.#changed,
       probe,
     };
     const limits = { group: options.groupLimit ?? 1000, perActor: options.mailboxLimit ?? 10_000 };
@@ -122,12 +96,13 @@ export class Engine {
       committed: (committed) => this.#committed(committed),
       fenced: () => this.#fenced(),
     });
+    const submit = (work: Work) => this.#mailbox.submit(work);
+    this.#timers = new Timers({ reader: store, clock, submit });
     this.#outbox = new Outbox({
-      handlers: options.effects ?? {},
       clock,
       probe,
       registration: (actor) => registrations.get(actor.slice(0, actor.indexOf("/"))),
-      submit: (work) => this.#mailbox.submit(work),
+      submit,
       progress: (actor, output) => this.feed.publish(actor, { kind: "progress", output }),
       lost: (row, error) => this.feed.publish(row.actor, { kind: "lost", effect: row.name, error }),
     });
@@ -138,6 +113,7 @@ export class Engine {
     await settlePast(this.#recovery);
     this.#outbox.open();
     await startOpen(this.#recovery);
+    this.#timers.open();
   }
 
   get #recovery(): RecoveryDuties {
@@ -145,25 +121,28 @@ export class Engine {
       reader: this.store,
       epoch: this.epoch,
       registrations: this.#registrations,
+      changed: this.#changed,
       submit: (work) => this.#mailbox.submit(work),
       isRunning: (key) => this.#outbox.isRunning(key),
       start: (row) => this.#outbox.start(row),
     };
   }
 
-  /** Watchers hear of a commit before the handlers that it starts can say anything. */
   /** Another process owns the root: nothing that happens here counts any more, so nobody shall wait for it. */
   #fenced(): void {
     void this.#outbox.close(0);
+    this.#timers.close();
     this.feed.close(engineError("not_owner", "another process owns the state root; nothing was written since"));
   }
 
+  /** Watchers hear of a commit before the handlers that it starts can say anything. */
   #committed(committed: Committed): void {
     for (const key of committed.closed) this.#outbox.end(key);
     for (const actor of committed.quarantined) this.#outbox.endAll(actor);
-    this.feed.committed(committed.entries, committed.quarantined);
-    for (const row of committed.opened) this.#outbox.start(row);
+    this.feed.committed(committed.entries, [...committed.quarantined, ...committed.released, ...committed.deleted]);
+    for (const row of committed.opened) this.#outbox.restart(row);
     for (const key of committed.aborted) this.#outbox.abort(key);
+    if (committed.timers.length > 0) this.#timers.set(committed.timers);
   }
 
   /**
@@ -202,6 +181,45 @@ export class Engine {
     return this.store.deadLetters(filter, { limit: 100, ...page });
   }
 
+  /** Timers that are set. */
+  timers(filter: { actor?: string } = {}, page: Partial<Page> = {}): (TimerRow & { readonly ordinal: number })[] {
+    return this.store.timers(filter, { limit: 100, ...page });
+  }
+
+  /**
+   * Runs an exhausted or unknown effect again. Rejects with `effect_gone`, with `effect_at_work` where it is neither, and with what
+   * makes its actor unavailable.
+   */
+  async retry(key: string): Promise<void> {
+    refuse(await this.#mailbox.submit({ kind: "row", apply: (draft) => retryEffect(key, draft) }), key);
+  }
+
+  /**
+   * Settles an exhausted or unknown effect by hand: its machine takes the outcome as if its handler had given it. Rejects as `retry`
+   * does; with `effect_result_invalid` where the output does not fit its event, and where the machine has no event for the outcome; with what
+   * the machine throws on it, and nothing is written then.
+   */
+  async resolve(key: string, outcome: Resolution): Promise<void> {
+    const actor = this.store.effect(key)?.actor ?? "";
+    refuse(await this.#mailbox.submit({ kind: "resolve", effect: key, actor, outcome }), key);
+  }
+
+  /**
+   * Takes an actor out of quarantine after a check: chain and fold must hold, the snapshot is made from the journal anew, and the dead
+   * letters that waited for it are delivered first. Rejects with `actor_not_quarantined`, with the fault that is still there, and with
+   * what a letter makes its machine throw; nothing is written then. With `discard`, what it cannot take is left out and listed.
+   */
+  async release(actor: string, options: { readonly discard?: boolean } = {}): Promise<void> {
+    refuse(await this.#mailbox.submit({ kind: "release", actor, discard: options.discard === true }), actor);
+    // Nobody worked on them while it was set aside.
+    await settleStarted(this.#recovery, actor);
+  }
+
+  /** Forgets what the policy lets go, in small commits; reports how much went. Throws `input_invalid`. */
+  retain(policy: RetentionPolicy): Promise<Retained> {
+    return retain({ reader: this.store, now: this.#now, submit: (work) => this.#mailbox.submit(work) }, policy);
+  }
+
   /** Starts open effects that have no running handler, and settles started ones whose outcome was lost. Interrupts nobody. */
   async recover(): Promise<void> {
     await settleStarted(this.#recovery);
@@ -236,22 +254,44 @@ export class Engine {
   }
 
   async #close(): Promise<void> {
+    this.#timers.close();
     // Handlers first: what they would answer to the interruption is not taken any more.
     const ended = this.#outbox.close(this.#closeGraceMs);
     await this.#mailbox.close();
     await ended;
+    this.#keepPosition();
     this.feed.close();
     this.#release();
   }
 
+  /** So that entries cut off the end of a root that was closed in order are missed. */
+  #keepPosition(): void {
+    try {
+      this.store.write(this.epoch, (writer) => writer.keepPosition());
+    } catch {
+      // Fenced, or out of order: closing goes on, and only that check is weaker.
+    }
+  }
+
   #known(machine: AnyStateMachine): string {
-    if (this.#registrations.get(machine.id)?.machine !== machine)
+    if (this.#registrations.get(machine.id)?.source !== machine)
       throw engineError("machine_unknown", `the machine ${machine.id} is not registered here`);
     return machine.id;
   }
 
   #ref<Machine extends AnyStateMachine>(address: string): ActorRef<Machine> {
     const registration = this.#registrations.get(address.slice(0, address.indexOf("/"))) as Registration;
-    return new ActorRef<Machine>(address, registration, this.store, this.feed, (work) => this.#mailbox.submit(work));
+    return new ActorRef<Machine>(address, {
+      registration,
+      reader: this.store,
+      feed: this.feed,
+      enclose: this.#enclose,
+      now: this.#now,
+      submit: (work) => this.#mailbox.submit(work),
+    });
   }
+}
+
+function refuse(answer: Answer, subject: string): void {
+  if (answer.kind === "refused") throw new HoldfastError(answer.code, answer.message, { details: { subject } });
 }

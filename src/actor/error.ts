@@ -8,6 +8,8 @@
 export interface CodeEntry {
   /** True when the same call may succeed later without any change by the caller. */
   readonly retryable: boolean;
+  /** True where something broke or is damaged; elsewhere something was refused. The command exits with 1 instead of 2. */
+  readonly failure?: true;
   /** What happened, in one or two sentences. */
   readonly cause: string;
   /** What a person can do about it. */
@@ -18,8 +20,14 @@ export interface CodeEntry {
 export const ENGINE_CODES = {
   action_invalid: {
     retryable: false,
+    failure: true,
     cause: "A machine requested an effect, a delivery or a creation with params that do not fit.",
     remedy: "Correct the machine: the message names the action and the problem. Nothing was written.",
+  },
+  actor_deleted: {
+    retryable: false,
+    cause: "An actor with this address ended and was deleted; its address is not given out again.",
+    remedy: "Create the new actor under another id.",
   },
   actor_exists: {
     retryable: false,
@@ -34,32 +42,57 @@ export const ENGINE_CODES = {
   actor_not_found: {
     retryable: false,
     cause: "No actor has this address in this state root.",
-    remedy: "Check the id, which is given whole; `holdfast ls` lists what is there.",
+    remedy: "Check the id; `holdfast ls actors` lists what is there.",
+  },
+  actor_not_final: {
+    retryable: false,
+    cause: "Only an actor in a final state can be deleted.",
+    remedy: "Let it end, or stop it, and delete it then.",
+  },
+  actor_not_quarantined: {
+    retryable: false,
+    cause: "The actor that was to be released is not in quarantine.",
+    remedy: "Nothing is to be done; `holdfast ls quarantined` shows which actors are set aside.",
   },
   actor_quarantined: {
     retryable: false,
     cause: "The actor was set aside because its record is damaged or an event made by the engine could not be taken (ACT-10).",
-    remedy: "Read the reason with `holdfast show ID`; the other actors are unaffected.",
+    remedy: "Read the reason with `holdfast show ID`, mend what it names, then `holdfast release ID`; the other actors are unaffected.",
   },
   cascade_limit: {
     retryable: false,
+    failure: true,
     cause: "One event led to more deliveries and creations between actors than a macrostep may have.",
     remedy: "Look for two machines that answer each other without end, or spread the work over several events.",
   },
   closed: {
     retryable: false,
+    failure: true,
     cause: "The engine was closed while the call was waiting, or before it was made.",
     remedy: "Open the state root again.",
   },
   context_invalid: {
     retryable: false,
+    failure: true,
     cause: "A transition produced a context that does not fit the machine's schema, or that is not plain JSON.",
     remedy: "Correct the machine: the message names the path and what was expected. Nothing was written.",
   },
+  context_too_large: {
+    retryable: false,
+    failure: true,
+    cause: "A transition would give a snapshot larger than the engine's `contextLimit`. Nothing was written.",
+    remedy: "Keep large values out of the context: store them as blobs and hold their digests.",
+  },
   delivery_ignored: {
     retryable: false,
+    failure: true,
     cause: "An actor ignored an event that another actor delivered to it: the two machines disagree about who decides.",
     remedy: "Let the machine that owns the question move first; its receivers must take what it says.",
+  },
+  effect_at_work: {
+    retryable: true,
+    cause: "The effect that was to be retried or resolved by hand is open or started: a handler may settle it.",
+    remedy: "Wait for its outcome; `holdfast ls effects` shows those that are exhausted or unknown.",
   },
   effect_gone: {
     retryable: false,
@@ -73,11 +106,13 @@ export const ENGINE_CODES = {
   },
   effect_timeout: {
     retryable: true,
+    failure: true,
     cause: "A handler did not finish within the time that its effect type allows.",
     remedy: "Find what it waits for, or raise `timeoutMs` in the machine's effect declaration.",
   },
   effect_failed: {
     retryable: true,
+    failure: true,
     cause: "A handler threw an error that has no code of its own.",
     remedy: "The message is the handler's; correct the handler or what it depends on.",
   },
@@ -88,6 +123,7 @@ export const ENGINE_CODES = {
   },
   event_poisoned: {
     retryable: false,
+    failure: true,
     cause: "An event made by the engine (a result or a delivery) made the machine throw; its actor was quarantined.",
     remedy: "Correct the guard or assign that threw. The event is kept in the quarantine record.",
   },
@@ -108,8 +144,14 @@ export const ENGINE_CODES = {
   },
   fact_invalid: {
     retryable: false,
+    failure: true,
     cause: "A machine emitted a fact that its schemas do not name or that does not fit its schema.",
     remedy: "Correct the machine: the message names the path and what was expected. Nothing was written.",
+  },
+  file_exists: {
+    retryable: false,
+    cause: "Something has the name of the file that was to be written. Nothing was replaced.",
+    remedy: "Choose another name, or remove what is there if it is not needed.",
   },
   idempotency_conflict: {
     retryable: false,
@@ -128,8 +170,15 @@ export const ENGINE_CODES = {
   },
   journal_damaged: {
     retryable: false,
+    failure: true,
     cause: "A row of the journal is missing, was changed, or does not follow from the row before it.",
     remedy: "Restore the state root from a backup. The message names the actor and the seq.",
+  },
+  machine_changed: {
+    retryable: false,
+    cause: "The actor was written by a machine of the same id and version whose definition was another one.",
+    remedy:
+      'Give the changed machine a new version and a migration; or open the root with `changed: "refold"`, which accepts it where the whole journal gives the same facts and snapshot.',
   },
   machine_invalid: {
     retryable: false,
@@ -138,13 +187,14 @@ export const ENGINE_CODES = {
   },
   machine_threw: {
     retryable: false,
+    failure: true,
     cause: "A guard, an assign or a params function of the machine threw while it took the event (ACT-7). Nothing was written.",
     remedy: "Correct the machine; `cause` carries the original error.",
   },
   machine_unknown: {
     retryable: false,
     cause: "No machine with this id is registered.",
-    remedy: "Pass the machine to `openActors`.",
+    remedy: "Pass the machine to `openActors`; to a command, the file that exports it with `--machines`.",
   },
   machine_version_newer: {
     retryable: false,
@@ -161,28 +211,44 @@ export const ENGINE_CODES = {
     cause: "More events wait for this actor than its mailbox holds.",
     remedy: "Wait for earlier answers before sending more.",
   },
+  migration_failed: {
+    retryable: false,
+    cause: "The migration to the machine's version threw, or gave an actor that the machine cannot hold. Nothing was written.",
+    remedy: "Correct the migration: the message names the field. `holdfast upgrade-check` tries all of them without writing.",
+  },
   not_owner: {
     retryable: false,
+    failure: true,
     cause: "This process lost the ownership of the state root: another epoch is current (ACT-2). Nothing was written.",
     remedy: "Close this runtime; the present owner goes on.",
   },
+  payload_too_large: {
+    retryable: false,
+    failure: true,
+    cause: "A machine's facts or requests of one entry are larger than an entry may hold. Nothing was written.",
+    remedy: "Store large values as blobs, and put their digests in facts and requests.",
+  },
   fold_mismatch: {
     retryable: false,
+    failure: true,
     cause: "Folding an actor's events through its machine does not give the facts, the requests or the snapshot that are stored (ACT-4).",
     remedy: "If the machine was edited without a new version, restore the former definition; else restore the state root from a backup.",
   },
   snapshot_damaged: {
     retryable: false,
+    failure: true,
     cause: "The stored snapshot of an actor cannot be read, or is not the one that its journal gives.",
     remedy: "Restore the state root from a backup. The message names the actor.",
   },
   row_missing: {
     retryable: false,
+    failure: true,
     cause: "The journal tells of a row that is not there: an actor, an effect, an identity, an answer or a blob.",
     remedy: "Restore the state root from a backup. The message names the row.",
   },
   row_unexpected: {
     retryable: false,
+    failure: true,
     cause: "There is a row that no journal entry accounts for.",
     remedy: "Restore the state root from a backup. The message names the row.",
   },
@@ -195,6 +261,12 @@ export const ENGINE_CODES = {
     retryable: false,
     cause: "The path is not a directory, or its marker does not belong to its database.",
     remedy: "Name another directory; a root consists of its marker and its database together.",
+  },
+  root_moved: {
+    retryable: false,
+    cause: "The directory was copied or restored from elsewhere: two roots with one id would both believe that they are the only one.",
+    remedy:
+      "Say which it is: `holdfast adopt --moved` keeps its id (the other directory is no longer used), `holdfast adopt --copied` gives it a new one.",
   },
   root_not_found: {
     retryable: false,
@@ -211,8 +283,14 @@ export const ENGINE_CODES = {
     cause: "The database was written by a newer schema than this program knows. Nothing was changed.",
     remedy: "Use the newer program.",
   },
+  schema_older: {
+    retryable: false,
+    cause: "The database was written by an older schema, and was to be read only. Nothing was changed.",
+    remedy: "Open the state root once as its owner, for example with `holdfast run`: that brings it up to date.",
+  },
   storage_failed: {
     retryable: true,
+    failure: true,
     cause:
       "The store could not write or read: disk full, an I/O error, or a lock held longer than the bound. The whole group of commits was rolled back.",
     remedy: "`cause` carries the store's error. Nothing was half-written; try again when it is mended.",

@@ -1,6 +1,7 @@
 /** Feed: who waits for an actor's next commit or its partial output, and the iteration over committed entries. */
 
 import { engineError, type HoldfastError } from "./error.ts";
+import { inflated } from "./journal.ts";
 import type { Json } from "./json.ts";
 import type { JournalRow, PlacedJournalRow, StoreReader } from "./store.ts";
 import type { EngineEvent, Fact, Request } from "./transition.ts";
@@ -19,8 +20,8 @@ export interface Entry {
 }
 
 export type Signal =
-  /** The actor's journal reaches to `seq` now; 0 where the commit only set it aside. */
-  | { readonly kind: "committed"; readonly seq: number }
+  /** The actor's journal reaches to `seq` now, by these entries; 0 where the commit only set it aside, released or deleted it. */
+  | { readonly kind: "committed"; readonly seq: number; readonly entries: readonly JournalRow[] }
   | { readonly kind: "progress"; readonly output: Json }
   /** An effect's outcome could not be committed. */
   | { readonly kind: "lost"; readonly effect: string; readonly error: unknown }
@@ -58,21 +59,19 @@ export class Feed {
   }
 
   publish(actor: string, signal: Signal): void {
-    for (const listener of [...(this.#listeners.get(actor) ?? [])])
-      try {
-        listener(signal);
-      } catch (error) {
-        // A listener's fault is its own: neither a handler that reports progress nor a commit may fail for it.
-        process.emitWarning(error instanceof Error ? error : String(error));
-      }
+    for (const listener of [...(this.#listeners.get(actor) ?? [])]) harmless(() => listener(signal));
   }
 
-  committed(entries: readonly JournalRow[], quarantined: readonly string[]): void {
-    const seqs = new Map([
-      ...quarantined.map((actor) => [actor, 0] as const),
-      ...entries.map((entry) => [entry.actor, entry.seq] as const),
-    ]);
-    for (const [actor, seq] of seqs) this.publish(actor, { kind: "committed", seq });
+  /** Tells of a commit: its entries, and the actors that it changed without any. */
+  committed(entries: readonly JournalRow[], others: readonly string[]): void {
+    if (this.#listeners.size === 0) return;
+    const touched = new Map<string, JournalRow[]>(others.map((actor) => [actor, []]));
+    for (const entry of entries) {
+      const own = touched.get(entry.actor);
+      if (own) own.push(entry);
+      else touched.set(entry.actor, [entry]);
+    }
+    for (const [actor, own] of touched) this.publish(actor, { kind: "committed", seq: own.at(-1)?.seq ?? 0, entries: own });
   }
 
   /** Ends all waiting. `error` is what those who wait are told, where it is not the engine's own close. */
@@ -83,7 +82,17 @@ export class Feed {
   }
 }
 
-export function toEntry(row: PlacedJournalRow): Entry {
+/** Calls a listener. Its fault is its own: neither a handler that reports progress nor a commit may fail for it. */
+export function harmless(call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    process.emitWarning(error instanceof Error ? error : String(error));
+  }
+}
+
+export function toEntry(reader: Pick<StoreReader, "blob">, stored: PlacedJournalRow): Entry {
+  const row = inflated(reader, stored);
   const { actor, seq, position, atMs: at, hash } = row;
   return { actor, seq, position, at, event: JSON.parse(row.event), facts: JSON.parse(row.facts), actions: JSON.parse(row.actions), hash };
 }
@@ -145,13 +154,15 @@ export async function* watch(reader: StoreReader, feed: Feed, actor: string, opt
         wake = resolve;
       });
       const row = reader.actor(actor);
+      // One that was there, and was deleted, has ended.
+      if (!row && latest > 0) return;
       if (!row) throw engineError("actor_not_found", `there is no actor ${actor}`, { details: { actor } });
       latest = Math.max(latest, row.seq);
       const page = reader.journal(actor, { after, limit: PAGE });
       for (const entry of page) {
         yield* signalsUpTo(entry.seq - 1);
         after = entry.seq;
-        yield { kind: "entry", entry: toEntry(entry) };
+        yield { kind: "entry", entry: toEntry(reader, entry) };
       }
       yield* signalsUpTo(Math.max(after, page.at(-1)?.seq ?? row.seq));
       if (page.length > 0) continue;

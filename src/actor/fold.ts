@@ -1,16 +1,18 @@
 /**
  * Fold: a journal taken through its machine again (ACT-4).
  *
- * Guarantees: nothing is written; what the stored rows say is compared, entry by entry, with what the machine says now.
+ * Guarantees: nothing is written; what the stored rows say is compared, entry by entry, with what the machine says now. Entries that
+ * the engine wrote by itself (a migration, a discarded timer) are taken as they stand: no machine was asked about them.
  */
 
 import type { AnyMachineSnapshot } from "xstate";
-import { messageOf } from "./error.ts";
-import { chainFault, NO_HASH } from "./journal.ts";
+import { HoldfastError, messageOf } from "./error.ts";
+import { type Cause, chainFault, inflated, NO_HASH } from "./journal.ts";
 import { canonical } from "./json.ts";
+import { MIGRATED, migratedBy } from "./migration.ts";
 import type { Registration } from "./registration.ts";
-import { settleEffects } from "./request.ts";
-import type { EffectRow, JournalRow } from "./store.ts";
+import { settleEffects, settleTimers } from "./request.ts";
+import type { EffectRow, JournalRow, StoreReader, TimerRow } from "./store.ts";
 import { dehydrate, type Enclosure, type EngineEvent, hydrate, start, take } from "./transition.ts";
 
 /** Something in a root that is not as it must be. */
@@ -27,36 +29,73 @@ export interface Folded {
   readonly snapshot: AnyMachineSnapshot | undefined;
   readonly seq: number;
   readonly hash: string;
+  /** Version of the last entry; empty where there is none. */
+  readonly version: string;
   /** Effects that must be open. */
   readonly effects: readonly EffectRow[];
+  /** Timers that must be set; a `remaining` or `restart` one may have been put off since. */
+  readonly timers: readonly TimerRow[];
   readonly faults: readonly Fault[];
 }
 
+/** Type of the event that an entry of a discarded timer holds; its cause names the timer. No machine is asked about it. */
+export const DISCARDED = "engine.discarded";
+
+/** What a fold stands on. */
+export interface FoldGround {
+  readonly registration: Registration;
+  readonly actor: string;
+  /** Where large columns are read from. */
+  readonly reader: Pick<StoreReader, "blob">;
+  readonly enclose: Enclosure;
+}
+
 /** Folds one actor's entries, ascending from seq 1. Stops at the first entry that does not hold; the rest would only repeat it. */
-export function fold(registration: Registration, actor: string, rows: Iterable<JournalRow>, enclose: Enclosure): Folded {
+export function fold(ground: FoldGround, rows: Iterable<JournalRow>): Folded {
+  const { registration, actor, reader, enclose } = ground;
   let snapshot: AnyMachineSnapshot | undefined;
   let effects: readonly EffectRow[] = [];
+  let timers: readonly TimerRow[] = [];
   let seq = 0;
   let hash = NO_HASH;
+  let version = "";
   const stop = (code: string, at: number, message: string): Folded => ({
     snapshot,
     seq,
     hash,
+    version,
     effects,
+    timers,
     faults: [{ code, actor, seq: at, message }],
   });
-  for (const row of rows) {
-    const broken = chainFault(hash, seq + 1, row);
+  for (const stored of rows) {
+    const broken = chainFault(hash, seq + 1, stored);
     if (broken) return stop("journal_damaged", seq + 1, broken);
-    if (row.version !== registration.version) {
-      // Another version's transitions cannot be repeated here: such entries are held by the chain alone.
-      seq = row.seq;
-      hash = row.hash;
-      continue;
-    }
+    const before = version;
+    seq = stored.seq;
+    hash = stored.hash;
+    version = stored.version;
+    // Another version's transitions cannot be repeated here: such entries are held by the chain alone.
+    if (stored.version !== registration.version) continue;
     try {
+      const row = inflated(reader, stored);
       const event = JSON.parse(row.event) as EngineEvent;
-      const cause = JSON.parse(row.cause) as { kind: string; effect?: string };
+      const cause = JSON.parse(row.cause) as Cause;
+      if (event.type === MIGRATED) {
+        if (event.from !== before || before === version) return stop("fold_mismatch", row.seq, `entry ${row.seq} migrates from no version`);
+        ({ snapshot, effects, timers } = migratedBy(registration, actor, event, row.atMs));
+        continue;
+      }
+      const settled = cause.kind === "result" ? cause.effect : undefined;
+      const fired = cause.kind === "timer" ? cause.timer : undefined;
+      if (settled !== undefined && !effects.some(({ key }) => key === settled))
+        return stop("fold_mismatch", row.seq, `entry ${row.seq} is the outcome of ${settled}, which was not requested then`);
+      if (fired !== undefined && !timers.some(({ key }) => key === fired))
+        return stop("fold_mismatch", row.seq, `entry ${row.seq} is of the timer ${fired}, which was not set then`);
+      if (event.type === DISCARDED) {
+        timers = timers.filter((timer) => timer.key !== fired);
+        continue;
+      }
       const stamp = { at: row.atMs, seq: row.seq, id: `${actor}:${row.seq}` };
       const outcome = snapshot
         ? take(registration, snapshot, event, stamp, enclose)
@@ -65,15 +104,15 @@ export function fold(registration: Registration, actor: string, rows: Iterable<J
         return stop("fold_mismatch", row.seq, `entry ${row.seq} has other facts than its machine states`);
       if (canonical(outcome.requests) !== canonical(JSON.parse(row.actions)))
         return stop("fold_mismatch", row.seq, `entry ${row.seq} has other requests than its machine makes`);
-      const settled = cause.kind === "result" ? cause.effect : undefined;
-      effects = settleEffects({ registration, actor, seq: row.seq, atMs: row.atMs, epoch: 0, settled, outcome, before: effects }).effects;
+      const done = { registration, actor, seq: row.seq, atMs: row.atMs, outcome };
+      effects = settleEffects({ ...done, epoch: 0, settled, before: effects }).effects;
+      timers = settleTimers({ ...done, settled: fired, before: timers }).timers;
       // A step of the engine stores and restores: fold through the same round trip, so that both see the same snapshot.
       snapshot = hydrate(registration, dehydrate(registration, outcome.snapshot));
     } catch (error) {
-      return stop("fold_mismatch", row.seq, `entry ${row.seq} cannot be folded: ${messageOf(error)}`);
+      const code = error instanceof HoldfastError && error.code === "journal_damaged" ? error.code : "fold_mismatch";
+      return stop(code, stored.seq, `entry ${stored.seq} cannot be folded: ${messageOf(error)}`);
     }
-    seq = row.seq;
-    hash = row.hash;
   }
-  return { snapshot, seq, hash, effects, faults: [] };
+  return { snapshot, seq, hash, version, effects, timers, faults: [] };
 }

@@ -1,7 +1,7 @@
 /** Contract of a handler: the code that does an effect's work. Apart from what runs it, so that the published types need none of Effect's. */
 
+import type { Answer } from "./answer.ts";
 import type { Json } from "./json.ts";
-import type { Answer } from "./macrostep.ts";
 
 /** What a handler gets. */
 export interface EffectCall<Params = any> {

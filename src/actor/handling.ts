@@ -6,22 +6,28 @@
  * Refuses to write rows: what comes of it is submitted, like anything from outside.
  */
 
+import * as EffectClock from "effect/Clock";
 import * as Effect from "effect/Effect";
+import * as Fiber from "effect/Fiber";
 import * as Schedule from "effect/Schedule";
-import type * as Semaphore from "effect/Semaphore";
 import type { z } from "zod";
+import type { Answer } from "./answer.ts";
+import { putBlob } from "./blob.ts";
+import type { Clock } from "./clock.ts";
 import type { Probe } from "./commit.ts";
+import { effectClock } from "./effect-clock.ts";
 import { codeOf, engineError, HoldfastError, messageOf } from "./error.ts";
 import type { EffectHandler } from "./handler.ts";
-import { type Json, notJson, sha256 } from "./json.ts";
-import type { Answer, EffectOutcome, Work } from "./macrostep.ts";
+import { PAYLOAD_LIMIT } from "./journal.ts";
+import { type Json, notJson } from "./json.ts";
 import type { EffectSchema } from "./registration.ts";
 import { checkAgainst } from "./schema.ts";
 import type { EffectRow } from "./store.ts";
+import type { Work as Asked, EffectOutcome } from "./work.ts";
 
 export interface HandlerDuties {
   readonly probe: Probe;
-  submit(work: Work): Promise<Answer>;
+  submit(work: Asked): Promise<Answer>;
   progress(actor: string, output: Json): void;
   /** An outcome could not be committed; the effect stays open (at least once) or is unknown (at most once). */
   lost(row: EffectRow, error: unknown): void;
@@ -36,7 +42,7 @@ export interface Job {
   readonly row: EffectRow;
   readonly schema: EffectSchema;
   readonly handler: EffectHandler;
-  /** Schema of the event that brings its result. */
+  /** Schema of the event that brings its result; none for invoked promise logic. */
   readonly done: z.ZodType | undefined;
   /** Aborted when the handler is asked to stop and still report. */
   readonly asked: AbortSignal;
@@ -49,21 +55,39 @@ export interface Job {
 const MINUTE_MS = 60_000;
 const TIMEOUT_MS = 5 * MINUTE_MS;
 const BACKOFF_MS = 100;
+const BACKOFF_FACTOR = 2;
 const ABORT_GRACE_MS = 10_000;
 const ATTEMPTS = 5;
-/** Waits for a permit, is admitted, tries, and reports. Interruption ends it wherever it is, and nothing is reported. */
-export function handle(duties: HandlerDuties, job: Job, permits: Semaphore.Semaphore): Effect.Effect<void> {
+
+/** The work of one effect, under way. */
+export interface Work {
+  /** Resolves when it is reported or interrupted; never rejects. */
+  readonly done: Promise<void>;
+  /** Ends it wherever it is, and nothing is reported; resolves when it has ended. */
+  interrupt(): Promise<void>;
+}
+
+/** Is admitted, tries, and reports. */
+export function handle(duties: HandlerDuties, job: Job, clock: Clock): Work {
   const isOnce = job.schema.delivery === "at_most_once";
   const admitted = isOnce ? Effect.promise(() => admit(duties, job)) : Effect.succeed(true);
   const tried = admitted.pipe(Effect.flatMap((go) => (go ? tries(duties, job) : Effect.succeed(undefined))));
-  const outcome = Effect.raceFirst(permits.withPermits(1)(tried), stopped(job));
-  return outcome.pipe(Effect.flatMap((came) => (came ? Effect.promise(() => report(duties, job, came)) : Effect.void)));
+  const work = Effect.raceFirst(tried, stopped(job)).pipe(
+    Effect.flatMap((came) => (came ? Effect.promise(() => report(duties, job, came)) : Effect.void)),
+    Effect.provideService(EffectClock.Clock, effectClock(clock)),
+  );
+  const fiber = Effect.runFork(work);
+  return {
+    done: new Promise((resolve) => fiber.addObserver(() => resolve())),
+    interrupt: () => Effect.runPromise(Fiber.interrupt(fiber)),
+  };
 }
 
 function tries(duties: HandlerDuties, job: Job): Effect.Effect<EffectOutcome> {
   const { schema, asked } = job;
   const attempts = schema.delivery === "at_most_once" ? 1 : (schema.attempts ?? ATTEMPTS);
-  const backoff = Schedule.min([Schedule.exponential(schema.backoffMs ?? BACKOFF_MS), Schedule.spaced(MINUTE_MS)]);
+  const { backoffMs = BACKOFF_MS, backoffFactor = BACKOFF_FACTOR, backoffLimitMs = MINUTE_MS } = schema;
+  const backoff = Schedule.min([Schedule.exponential(backoffMs, backoffFactor), Schedule.spaced(backoffLimitMs)]);
   let attempt = 0;
   const once = Effect.suspend(() => {
     if (asked.aborted) return Effect.fail<unknown>(asked.reason);
@@ -128,6 +152,9 @@ function checkedResult({ row, schema, done }: Job, output: unknown): Json {
   // As it stands in its event, so that the wrapping cannot make it too deep.
   const found = notJson({ output });
   if (found) throw bad(`is not plain JSON at ${found}`);
+  const size = JSON.stringify(output).length;
+  if (size > PAYLOAD_LIMIT / 2) throw bad(`has ${size} characters; store it as a blob and give its digest`);
+  if (row.child !== null) return output as Json;
   if (!done) throw bad("has no schema");
   const checked = checkAgainst(done, { output, effect: row.key });
   if (!checked.ok) throw bad(`does not fit ${schema.done}: ${checked.path} ${checked.message}`);
@@ -180,22 +207,6 @@ async function report({ submit, lost, wanted }: HandlerDuties, { row, schema }: 
     // Whether the work was done is known only here, and could not be written: the machine must decide without it.
     await submit({ kind: "result", effect: row.key, outcome: { kind: "unknown" } }).catch(() => undefined);
   }
-}
-
-/** Stores bytes by content, in the next group. */
-export async function putBlob(submit: (work: Work) => Promise<Answer>, bytes: Uint8Array): Promise<string> {
-  // A copy: the caller may go on writing into its buffer.
-  const kept = new Uint8Array(bytes);
-  const digest = sha256(kept);
-  const answer = await submit({
-    kind: "row",
-    apply: (draft) => {
-      draft.blobs.set(digest, kept);
-      return { kind: "ignored" };
-    },
-  });
-  if (answer.kind === "refused") throw new HoldfastError(answer.code, answer.message);
-  return digest;
 }
 
 function isFinalFailure(error: unknown): boolean {

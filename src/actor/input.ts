@@ -1,6 +1,7 @@
 /** What comes into the engine: addresses, inputs, keys and events, checked before any machine sees them. */
 
 import { type EngineCode, engineError } from "./error.ts";
+import { PAYLOAD_LIMIT } from "./journal.ts";
 import { copyOf, type Json, notJson } from "./json.ts";
 import type { Registration } from "./registration.ts";
 import { checkAgainst } from "./schema.ts";
@@ -48,7 +49,8 @@ export function parseInput(registration: Registration, input: unknown): { readon
 }
 
 type Checked =
-  | { readonly ok: true; readonly event: EngineEvent }
+  /** `text` is the event's JSON. */
+  | { readonly ok: true; readonly event: EngineEvent; readonly text: string }
   | { readonly ok: false; readonly code: EngineCode; readonly message: string; readonly path?: string };
 
 /** An event by the machine's schema, as a copy. `from` decides which types are reserved (ACT-9). */
@@ -66,5 +68,8 @@ export function checkEvent(registration: Registration, event: { readonly type: s
   if (!checked.ok) return bad(checked.path, `does not fit its schema: ${checked.path} ${checked.message}`);
   const found = notJson(checked.data);
   if (found) return bad(found, `is not plain JSON at ${found} after its schema`);
-  return { ok: true, event: copyOf({ ...(checked.data as Record<string, Json>), type }) };
+  // The copy shares nothing with what was given, so that nobody can change what is stored.
+  const text = JSON.stringify({ ...(checked.data as Record<string, Json>), type });
+  if (text.length > PAYLOAD_LIMIT) return bad("$", `is larger than ${PAYLOAD_LIMIT} characters`);
+  return { ok: true, event: JSON.parse(text), text };
 }

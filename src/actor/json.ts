@@ -1,6 +1,6 @@
 /** Plain JSON: the only data that may be stored. What does not survive a round trip is refused, not converted. */
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 
 /** Plain JSON: what events, facts, params, contexts and outputs are made of. */
@@ -67,5 +67,5 @@ export function canonical(value: unknown): string {
 
 /** SHA-256 in lower-case hex. */
 export function sha256(data: string | Uint8Array): string {
-  return createHash("sha256").update(data).digest("hex");
+  return hash("sha256", data, "hex");
 }

@@ -8,59 +8,23 @@
  * Next: transition.ts. Between the two, cascade.ts takes what actors tell each other, in order.
  */
 
-import type { AnyMachineSnapshot } from "xstate";
-import { Cascade, creationEvent, isStoreFailure, type Message, PoisonedReceiver, type Rules, type Taken } from "./cascade.ts";
+import { effectOf } from "./action.ts";
+import type { Answer, Refusal } from "./answer.ts";
+import { Cascade, creationEvent, engineEvent, type Message, PoisonedReceiver, poisoning } from "./cascade.ts";
 import type { Draft, Known } from "./draft.ts";
-import { engineError, messageOf } from "./error.ts";
+import { HoldfastError, messageOf } from "./error.ts";
 import { actorAddress, checkEvent, checkKeys, parseInput } from "./input.ts";
 import type { Cause } from "./journal.ts";
-import { canonical, type Json, notJson, sha256 } from "./json.ts";
+import { canonical, notJson, sha256 } from "./json.ts";
+import { deliverWaiting } from "./letter.ts";
 import type { Registration } from "./registration.ts";
-import type { AnswerRow } from "./store.ts";
-import { type EngineEvent, effectOf, isFinal } from "./transition.ts";
-
-/** Another actor's revision that must still hold when the event is taken. */
-export interface Expectation {
-  readonly actor: string;
-  readonly seq: number;
-}
-
-/** What an effect came to. */
-export type EffectOutcome =
-  | { readonly kind: "done"; readonly output: Json }
-  | { readonly kind: "failed"; readonly error: { readonly code: string; readonly message: string } }
-  | { readonly kind: "aborted" }
-  | { readonly kind: "unknown" };
-
-/** What can be asked of the engine. `row` changes rows that no machine is asked about. */
-export type Work =
-  | { readonly kind: "create"; readonly machine: string; readonly id: string; readonly input: unknown; readonly keys: readonly string[] }
-  | {
-      readonly kind: "event";
-      readonly to: string;
-      readonly event: { readonly type: string };
-      readonly key?: string;
-      readonly expect?: readonly Expectation[];
-      /** The effect whose handler sends this; refused with `effect_gone` once the effect has ended. */
-      readonly during?: string;
-    }
-  | { readonly kind: "result"; readonly effect: string; readonly outcome: EffectOutcome }
-  | { readonly kind: "reopen"; readonly actor: string }
-  | { readonly kind: "row"; readonly apply: (draft: Draft) => Answer };
-
-/** The answer to an event. It is durable when it is given. */
-export type Answer =
-  | { readonly kind: "accepted"; readonly seq: number; readonly snapshot: AnyMachineSnapshot; readonly repeated?: true }
-  | { readonly kind: "ignored"; readonly reason?: string; readonly repeated?: true }
-  | Refusal;
-
-interface Refusal {
-  readonly kind: "refused";
-  readonly code: string;
-  readonly message: string;
-  /** The field that was wrong, as a dotted path. */
-  readonly path?: string;
-}
+import { release } from "./release.ts";
+import { checkResolution } from "./resolution.ts";
+import type { Rules } from "./rules.ts";
+import type { AnswerRow, EffectRow } from "./store.ts";
+import { tellSupervisor } from "./supervisor.ts";
+import { type EngineEvent, isFinal, STOP } from "./transition.ts";
+import type { EffectOutcome, Work } from "./work.ts";
 
 /** Takes one piece of work to rest in the draft. Throws what failed; the draft is then unchanged. */
 export function macrostep(draft: Draft, work: Work, rules: Rules): Answer {
@@ -73,12 +37,12 @@ export function macrostep(draft: Draft, work: Work, rules: Rules): Answer {
         message: messageOf(error),
         atMs: rules.now(),
         event: JSON.stringify(message.event),
+        ...sourceOf(message.cause),
       });
     try {
       const answer = answerTo(work, attempt, rules);
-      const unreached = attempt.deadLetters.filter((letter) => letter.reason === "actor_quarantined").map((letter) => letter.receiver);
-      for (const address of new Set([...poisoned.map(({ message }) => message.to), ...draft.untold, ...unreached]))
-        tellSupervisor(address, attempt, rules);
+      if (poisoned.length > 0 || draft.untold.size > 0 || attempt.deadLetters.length > 0)
+        for (const address of unreachedIn(attempt, draft, poisoned)) tellSupervisor("engine.quarantined", address, attempt, rules);
       draft.merge(attempt);
       draft.untold.clear();
       return answer;
@@ -92,10 +56,32 @@ export function macrostep(draft: Draft, work: Work, rules: Rules): Answer {
   }
 }
 
+/** Actors that this macrostep found set aside, or set aside itself. */
+function unreachedIn(attempt: Draft, draft: Draft, poisoned: readonly PoisonedReceiver[]): Set<string> {
+  const letters = attempt.deadLetters.filter((letter) => letter.reason === "actor_quarantined").map((letter) => letter.receiver);
+  return new Set([...poisoned.map(({ message }) => message.to), ...draft.untold, ...letters]);
+}
+
 /** The actor that outside work is addressed to; none for what the engine asks itself. */
 function targetOf(work: Work): string | undefined {
-  if (work.kind === "event") return work.to;
-  return work.kind === "create" ? `${work.machine}/${work.id}` : undefined;
+  switch (work.kind) {
+    case "event":
+      return work.to;
+    case "create":
+      return `${work.machine}/${work.id}`;
+    case "resolve":
+    case "stop":
+    case "release":
+      return work.actor;
+    default:
+      return undefined;
+  }
+}
+
+/** The effect or timer whose event could not be taken, so that a release can leave it out. */
+function sourceOf(cause: Cause): { readonly source?: string } {
+  if (cause.kind === "result") return { source: cause.effect };
+  return cause.kind === "timer" ? { source: cause.timer } : {};
 }
 
 function answerTo(work: Work, draft: Draft, rules: Rules): Answer {
@@ -106,8 +92,19 @@ function answerTo(work: Work, draft: Draft, rules: Rules): Answer {
       return event(work, draft, new Cascade(draft, rules));
     case "result":
       return result(work.effect, work.outcome, draft, new Cascade(draft, rules));
+    case "resolve":
+      return result(work.effect, checkResolution(work.effect, work.outcome, draft), draft, new Cascade(draft, rules));
+    case "timer":
+      return timer(work.timer, draft, rules);
     case "reopen":
       return reopen(work.actor, draft, new Cascade(draft, rules));
+    case "stop":
+      return stop(work.actor, draft, new Cascade(draft, rules));
+    case "admit":
+      deliverWaiting(work.actor, draft, rules, "quarantine");
+      return { kind: "ignored" };
+    case "release":
+      return back(work, draft, rules);
     case "row":
       return work.apply(draft);
   }
@@ -118,20 +115,34 @@ function create(work: Extract<Work, { kind: "create" }>, draft: Draft, cascade: 
   const address = actorAddress(registration.id, work.id);
   const creation = { machine: work.machine, id: work.id, input: parseInput(registration, work.input), keys: checkKeys(work.keys) };
   const existing = draft.actor(address);
+  // Asked first: one that this very group deletes is still there.
+  if (draft.isDeleted(address)) return refused("actor_deleted", `${address} was deleted; its id is not given out again`);
   if (!existing) return cascade.toRest({ to: address, event: creationEvent(creation), cause: { kind: "creation" }, create: creation });
-  const first = draft.creationOf(address);
-  if (existing.kind === "live" && first && canonical(JSON.parse(first.event)) === canonical(creationEvent(creation)))
-    return { kind: "accepted", seq: 1, snapshot: existing.snapshot, repeated: true };
-  return refused("actor_exists", `${address} exists already`);
+  if (!isCreatedBy(creation, address, draft)) return refused("actor_exists", `${address} exists already`);
+  // One that cannot take events now was created all the same.
+  return existing.kind === "live"
+    ? { kind: "accepted", seq: 1, snapshot: existing.snapshot, repeated: true }
+    : { kind: "ignored", repeated: true };
+}
+
+function isCreatedBy(creation: Parameters<typeof creationEvent>[0], address: string, draft: Draft): boolean {
+  try {
+    const first = draft.creationOf(address);
+    return first !== undefined && canonical(JSON.parse(first.event)) === canonical(creationEvent(creation));
+  } catch (failure) {
+    // Its first entry, or the blob that stands for it, is damaged: that is this actor's fault and not the store's.
+    if (failure instanceof SyntaxError || (failure instanceof HoldfastError && failure.details?.actor === address)) return false;
+    throw failure;
+  }
 }
 
 function event(work: Extract<Work, { kind: "event" }>, draft: Draft, cascade: Cascade): Answer {
   const { to, key, during } = work;
   const target = draft.actor(to);
   if (!target) return refused("actor_not_found", `there is no actor ${to}`);
-  const found = notJson(work.event);
-  if (found) return refused("event_invalid", `the event is not plain JSON at ${found}`, found);
   // A keyed event that was answered keeps its answer, also after its actor has ended.
+  const found = key === undefined ? undefined : notJson(work.event);
+  if (found) return refused("event_invalid", `the event is not plain JSON at ${found}`, found);
   const digest = key === undefined ? "" : sha256(canonical(work.event));
   const recorded = key === undefined ? undefined : draft.answer(to, key);
   if (recorded && recorded.event !== digest) return refused("idempotency_conflict", `the key ${key} was used for another event to ${to}`);
@@ -148,10 +159,10 @@ function event(work: Extract<Work, { kind: "event" }>, draft: Draft, cascade: Ca
   }
   const cause: Cause =
     during !== undefined ? { kind: "handler", effect: during } : { kind: "outside", ...(key === undefined ? {} : { key }) };
-  const taken = cascade.toRest({ to, event: checked.event, cause });
+  const taken = cascade.toRest({ to, event: checked.event, text: checked.text, cause });
   if (key !== undefined) {
     const kept = taken.kind === "accepted" ? { kind: "accepted", seq: taken.seq } : taken;
-    draft.recordAnswer({ actor: to, key, event: digest, answer: JSON.stringify(kept) });
+    draft.recordAnswer({ actor: to, key, event: digest, answer: JSON.stringify(kept), atMs: cascade.atMs });
   }
   return taken;
 }
@@ -166,31 +177,91 @@ function result(key: string, outcome: EffectOutcome, draft: Draft, cascade: Casc
   const target = row && draft.actor(row.actor);
   if (!row || !target) return refused("effect_gone", `the effect ${key} has ended`);
   if (target.kind === "unavailable") return refused(target.code, target.message);
-  const schema = effectOf(target.registration, row.name);
-  const error = outcome.kind === "failed" ? outcome.error : null;
-  const type = { done: schema?.done, failed: schema?.failed, aborted: schema?.aborted, unknown: "effect.unknown" }[outcome.kind];
-  const payload = outcome.kind === "done" ? { output: outcome.output } : error ? { error } : {};
-  const event: EngineEvent = { type: type ?? "", ...payload, effect: key, ...(outcome.kind === "unknown" ? { name: row.name } : {}) };
-  const unfit = outcome.kind === "failed" && !checkEvent(target.registration, event, "engine").ok;
-  if (!type || !target.registration.schemas.events[type] || unfit) {
+  const { registration } = target;
+  const event = outcomeEvent(registration, row, outcome);
+  // What invoked logic came to is XState's own event; any other must fit the machine's schema for it.
+  const isKnown = event && (row.child !== null || registration.schemas.events[event.type] !== undefined);
+  const unfit = isKnown && outcome.kind === "failed" && row.child === null && !checkEvent(registration, event, "engine").ok;
+  if (!event || !isKnown || unfit) {
     // The machine has no event for this: the effect is listed, for a person to decide.
-    const state = outcome.kind === "failed" ? "exhausted" : "unknown";
-    const listed = { ...row, state, error: error && JSON.stringify(error) } as const;
-    draft.effects.set(key, listed);
-    draft.actors.set(target.address, { ...target, effects: target.effects.map((own) => (own.key === key ? listed : own)) });
+    const error = outcome.kind === "failed" ? JSON.stringify(outcome.error) : null;
+    draft.replaceEffect(target, { ...row, state: outcome.kind === "failed" ? "exhausted" : "unknown", error });
     return { kind: "ignored" };
   }
-  return engineEvent({ to: row.actor, event, cause: { kind: "result", effect: key } }, target.registration, cascade);
+  return engineEvent({ to: row.actor, event, cause: { kind: "result", effect: key } }, registration, cascade);
+}
+
+/** The types of the events that bring an effect's outcomes. */
+interface Outcomes {
+  readonly done?: string;
+  readonly failed?: string;
+  readonly aborted?: string;
+}
+
+/** The event that brings an outcome to the machine; undefined where it declares none. */
+function outcomeEvent(registration: Registration, row: EffectRow, outcome: EffectOutcome): EngineEvent | undefined {
+  const schema = effectOf(registration, row.name);
+  if (outcome.kind === "unknown") {
+    const isDeclared = registration.schemas.events["effect.unknown"] !== undefined;
+    return isDeclared ? { type: "effect.unknown", effect: row.key, name: row.name } : undefined;
+  }
+  const invocation = row.child === null ? undefined : registration.invocations.get(row.child);
+  const child = row.child === null ? {} : { actorId: row.child };
+  const { done, failed, aborted }: Outcomes = invocation ?? schema ?? {};
+  if (outcome.kind === "done") return done === undefined ? undefined : { type: done, output: outcome.output, ...child, effect: row.key };
+  if (outcome.kind === "aborted") return aborted === undefined ? undefined : { type: aborted, effect: row.key };
+  return failed === undefined ? undefined : { type: failed, error: outcome.error, ...child, effect: row.key };
+}
+
+/** A timer whose time has come. One whose actor cannot take it now is parked until the root is opened or the actor is released. */
+function timer(key: string, draft: Draft, rules: Rules): Answer {
+  const actor = draft.timer(key)?.actor;
+  const target = actor === undefined ? undefined : draft.actor(actor);
+  // Only now: a migration that this read has made may have ended it or put it off, and the clock may have been set back.
+  const row = draft.timer(key);
+  if (row?.state !== "armed" || row.dueMs > rules.now()) return { kind: "ignored" };
+  // A row that is not its actor's own is damage: left armed, it would be due for ever.
+  if (target?.kind !== "live" || !target.timers.some((own) => own.key === key)) {
+    draft.timers.set(key, { ...row, state: "parked" });
+    return target?.kind === "unavailable" ? refused(target.code, target.message) : { kind: "ignored" };
+  }
+  const message = (event: EngineEvent): Message => ({ to: row.actor, event, cause: { kind: "timer", timer: key } });
+  const due = message(poisoning(message({ type: row.event }), () => JSON.parse(row.event)));
+  return poisoning(due, () => new Cascade(draft, rules).toRest(due));
+}
+
+function stop(address: string, draft: Draft, cascade: Cascade): Answer {
+  const target = draft.actor(address);
+  if (!target) return refused("actor_not_found", `there is no actor ${address}`);
+  if (target.kind === "unavailable") return refused(target.code, target.message);
+  if (isFinal(target.snapshot)) return refused("actor_final", `${address} is final`);
+  return cascade.toRest({ to: address, event: { type: STOP }, cause: { kind: "engine" } });
 }
 
 function reopen(address: string, draft: Draft, cascade: Cascade): Answer {
   const target: Known | undefined = draft.actor(address);
   if (target?.kind !== "live" || isFinal(target.snapshot)) return { kind: "ignored" };
-  draft.reopened.add(address);
+  draft.rewritten.add(address);
   draft.actors.set(address, { ...target, epoch: draft.ground.epoch });
   if (!target.registration.schemas.events["engine.reopened"]) return { kind: "ignored" };
   const event = { type: "engine.reopened", epoch: draft.ground.epoch };
   return engineEvent({ to: address, event, cause: { kind: "engine" } }, target.registration, cascade);
+}
+
+/** An actor comes back; it is told of the ownerships that began while it was set aside, after what waited for it. */
+function back(work: Extract<Work, { kind: "release" }>, draft: Draft, rules: Rules): Answer {
+  const answer = release(work, draft, rules);
+  const live = draft.actor(work.actor);
+  if (answer.kind !== "accepted" || live?.kind !== "live" || live.epoch >= draft.ground.epoch) return answer;
+  const notice = draft.fork();
+  try {
+    reopen(work.actor, notice, new Cascade(notice, rules));
+  } catch (failure) {
+    if (!work.discard || !(failure instanceof PoisonedReceiver) || failure.message.to !== work.actor) throw failure;
+    return answer;
+  }
+  draft.merge(notice);
+  return answer;
 }
 
 /** What was answered before; an accepted event comes with the snapshot of now. */
@@ -199,39 +270,6 @@ function repeated(recorded: AnswerRow, target: Known): Answer {
   return answer.kind === "accepted" && target.kind === "live" ? { ...answer, snapshot: target.snapshot } : answer;
 }
 
-/** Lets the actor that depends on one which is set aside know of it, in the same commit. */
-function tellSupervisor(address: string, draft: Draft, rules: Rules): void {
-  const to = supervisorOf(address, draft, rules);
-  const supervisor = to === undefined ? undefined : draft.actor(to);
-  if (supervisor?.kind !== "live" || isFinal(supervisor.snapshot) || !supervisor.registration.schemas.events["engine.quarantined"]) return;
-  const event = { type: "engine.quarantined", actor: address, code: draft.quarantineCode(address) };
-  engineEvent({ to: supervisor.address, event, cause: { kind: "engine" } }, supervisor.registration, new Cascade(draft, rules));
-}
-
-/** Nobody, where the machine's own code for it fails: an actor that is set aside stops nobody else (ACT-10). */
-function supervisorOf(address: string, draft: Draft, rules: Rules): string | undefined {
-  const supervisor = rules.registrations.get(address.slice(0, address.indexOf("/")))?.schemas.supervisor;
-  const creation = supervisor && draft.creationOf(address);
-  if (!creation) return undefined;
-  try {
-    const to: unknown = rules.enclose(() => supervisor(JSON.parse(creation.event).input));
-    return typeof to === "string" ? to : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** An event made by the engine: where its actor cannot take it, the actor is set aside, for asking again would loop (ACT-10). */
-function engineEvent(message: Message, registration: Registration, cascade: Cascade): Taken {
-  const checked = checkEvent(registration, message.event, "engine");
-  if (!checked.ok) throw new PoisonedReceiver(message, engineError("event_invalid", checked.message));
-  try {
-    return cascade.toRest({ ...message, event: checked.event });
-  } catch (failure) {
-    throw failure instanceof PoisonedReceiver || isStoreFailure(failure) ? failure : new PoisonedReceiver(message, failure);
-  }
-}
-
-function refused(code: string, message: string, path?: string): Refusal {
+export function refused(code: string, message: string, path?: string): Refusal {
   return { kind: "refused", code, message, ...(path === undefined ? {} : { path }) };
 }

@@ -8,9 +8,10 @@
  * Next: macrostep.ts
  */
 
+import type { Answer } from "./answer.ts";
 import { type Committed, commitGroup, type Journaled } from "./commit.ts";
 import { engineError, HoldfastError } from "./error.ts";
-import type { Answer, Work } from "./macrostep.ts";
+import type { Work } from "./work.ts";
 
 interface Waiting {
   readonly work: Work;
@@ -125,8 +126,14 @@ function targetOf(work: Work): string {
     case "event":
       return work.to;
     case "result":
+    case "resolve":
       return work.effect;
+    case "timer":
+      return work.timer;
     case "reopen":
+    case "admit":
+    case "stop":
+    case "release":
       return work.actor;
     case "row":
       return "";

@@ -1,30 +1,24 @@
 /**
  * Outbox: the handlers at work on durable effects.
  *
- * Owns every running handler. Guarantees: a handler starts only after the commit that requested it (ACT-1), and not before recovery
- * has settled the past; an ended effect's handler is interrupted; each outcome is submitted once.
+ * Owns every running handler and the queues before them. Guarantees: a handler starts only after the commit that requested it (ACT-1),
+ * and not before recovery has settled the past; no more of one type run at once than it allows; an ended effect's handler is
+ * interrupted; each outcome is submitted once.
  * Refuses to decide: outcomes become events, and machines say what they mean.
  * Next: mailbox.ts again, with each outcome. Beside it, handling.ts does the work of one effect.
  */
 
-import * as EffectClock from "effect/Clock";
-import * as Duration from "effect/Duration";
-import * as Effect from "effect/Effect";
-import * as Fiber from "effect/Fiber";
-import * as Semaphore from "effect/Semaphore";
+import { effectOf } from "./action.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { engineError, type HoldfastError } from "./error.ts";
-import type { EffectHandler } from "./handler.ts";
-import { type HandlerDuties, handle, type Job } from "./handling.ts";
+import type { HandlerDuties, Job, Work } from "./handling.ts";
 import type { Registration } from "./registration.ts";
 import type { EffectRow } from "./store.ts";
-import { effectOf } from "./transition.ts";
 
 /** Handlers of one effect type that may run at once, unless its schema says otherwise. */
 const CONCURRENCY = 64;
 
 export interface OutboxDuties extends Omit<HandlerDuties, "wanted" | "atWork"> {
-  readonly handlers: Readonly<Record<string, EffectHandler>>;
   readonly clock: Clock;
   registration(actor: string): Registration | undefined;
 }
@@ -35,21 +29,27 @@ interface Running {
   readonly asked: AbortController;
   /** Tells the handler why it is interrupted. */
   readonly ended: AbortController;
-  fiber?: Fiber.Fiber<void>;
+  readonly gate: Gate;
+  state: "queued" | "working";
+  work?: Work;
+}
+
+/** How many more of one effect type may work, and who waits for that. */
+interface Gate {
+  free: number;
+  readonly waiting: Running[];
 }
 
 export class Outbox {
   readonly #duties: OutboxDuties;
   readonly #running = new Map<string, Running>();
-  readonly #permits = new Map<string, Semaphore.Semaphore>();
-  readonly #clock: EffectClock.Clock;
+  readonly #gates = new Map<string, Gate>();
   /** Handlers that have not returned, also those whose effects have ended. */
   readonly #atWork = new Set<Promise<unknown>>();
   #state: "held" | "open" | "closed" = "held";
 
   constructor(duties: OutboxDuties) {
     this.#duties = duties;
-    this.#clock = effectClock(duties.clock);
   }
 
   /** From here on handlers may start; what was requested before is for recovery to start. */
@@ -57,32 +57,27 @@ export class Outbox {
     if (this.#state === "held") this.#state = "open";
   }
 
-  /** Starts the handler of an open effect, unless it runs already. */
+  /** Starts the handler of an open effect, or lets it wait for its turn, unless it has one already. */
   start(row: EffectRow): void {
     const registration = this.#duties.registration(row.actor);
     const schema = registration && effectOf(registration, row.name);
-    const handler = this.#duties.handlers[row.name];
+    const handler = registration?.handlers[row.name];
     if (this.#state !== "open" || !schema || !handler || row.state !== "open" || this.#running.has(row.key)) return;
     const asked = new AbortController();
     const ended = new AbortController();
-    const done = registration.schemas.events[schema.done];
+    const done = schema.done === undefined ? undefined : registration.schemas.events[schema.done];
     const job: Job = { row, schema, handler, done, asked: asked.signal, ended: ended.signal, inFlight: false };
-    const running: Running = { job, asked, ended };
-    const wanted = () => this.#state === "open" && this.#running.get(row.key) === running;
-    const work = handle(
-      { ...this.#duties, wanted, atWork: (handler) => this.#keep(handler) },
-      job,
-      this.#permit(`${registration.id}/${row.name}`, schema.concurrency ?? CONCURRENCY),
-    ).pipe(
-      Effect.provideService(EffectClock.Clock, this.#clock),
-      Effect.onExit(() =>
-        Effect.sync(() => {
-          if (this.#running.get(row.key) === running) this.#running.delete(row.key);
-        }),
-      ),
-    );
+    const gate = this.#gate(`${registration.id}/${row.name}`, schema.concurrency ?? CONCURRENCY);
+    const running: Running = { job, asked, ended, gate, state: "queued" };
     this.#running.set(row.key, running);
-    running.fiber = Effect.runFork(work);
+    gate.waiting.push(running);
+    this.#next(gate);
+  }
+
+  /** Starts the handler of an effect that a commit has opened. One that it still has is of the last try, and has been heard. */
+  restart(row: EffectRow): void {
+    this.end(row.key);
+    this.start(row);
   }
 
   /** The effect has ended: its handler is interrupted and whatever it still gives is dropped. */
@@ -90,7 +85,7 @@ export class Outbox {
     const running = this.#running.get(key);
     if (!running) return;
     this.#running.delete(key);
-    interrupt([running], engineError("effect_gone", `the effect ${key} has ended`));
+    void interrupt([running], engineError("effect_gone", `the effect ${key} has ended`));
   }
 
   /** The actor was set aside: nobody would take what its handlers give. */
@@ -98,9 +93,12 @@ export class Outbox {
     for (const [key, running] of this.#running) if (running.job.row.actor === actor) this.end(key);
   }
 
-  /** Asks the handler to stop; its outcome still counts. */
+  /** Asks the handler to stop; its outcome still counts. One that waits for its turn need not wait for that. */
   abort(key: string): void {
-    this.#running.get(key)?.asked.abort(engineError("effect_gone", `the effect ${key} was asked to stop`));
+    const running = this.#running.get(key);
+    if (!running) return;
+    running.asked.abort(engineError("effect_gone", `the effect ${key} was asked to stop`));
+    if (running.state === "queued") void this.#work(running);
   }
 
   isRunning(key: string): boolean {
@@ -125,6 +123,35 @@ export class Outbox {
     });
   }
 
+  #next(gate: Gate): void {
+    while (gate.free > 0) {
+      const running = gate.waiting.shift();
+      if (!running) return;
+      if (running.state !== "queued" || !this.#isWanted(running)) continue;
+      gate.free--;
+      void this.#work(running).then(() => {
+        gate.free++;
+        this.#next(gate);
+      });
+    }
+  }
+
+  async #work(running: Running): Promise<void> {
+    running.state = "working";
+    // Loaded with the first effect, not with the engine: a program that has none does without it.
+    const { handle } = await import("./handling.ts");
+    if (this.#isWanted(running)) {
+      const duties = { ...this.#duties, wanted: () => this.#isWanted(running), atWork: (handler: Promise<unknown>) => this.#keep(handler) };
+      running.work = handle(duties, running.job, this.#duties.clock);
+      await running.work.done;
+    }
+    if (this.#running.get(running.job.row.key) === running) this.#running.delete(running.job.row.key);
+  }
+
+  #isWanted(running: Running): boolean {
+    return this.#state === "open" && this.#running.get(running.job.row.key) === running;
+  }
+
   #keep(handler: Promise<unknown>): void {
     const kept = Promise.resolve(handler).then(
       () => {},
@@ -134,37 +161,15 @@ export class Outbox {
     void kept.then(() => this.#atWork.delete(kept));
   }
 
-  #permit(name: string, concurrency: number): Semaphore.Semaphore {
-    const permits = this.#permits.get(name) ?? Semaphore.makeUnsafe(concurrency);
-    this.#permits.set(name, permits);
-    return permits;
+  #gate(name: string, concurrency: number): Gate {
+    const gate = this.#gates.get(name) ?? { free: concurrency, waiting: [] };
+    this.#gates.set(name, gate);
+    return gate;
   }
 }
 
 /** Interruption is asked for before anything else can happen, so that no answer to the abort is taken for an outcome. */
-function interrupt(running: readonly Running[], reason: HoldfastError): Promise<void> {
+async function interrupt(running: readonly Running[], reason: HoldfastError): Promise<void> {
   for (const { job, ended } of running) if (job.inFlight) ended.abort(reason);
-  return Effect.runPromise(Fiber.interruptAll(running.flatMap(({ fiber }) => fiber ?? [])));
-}
-
-/** Longest wait that a clock is asked for. */
-const WAIT_LIMIT_MS = 2 ** 31 - 1;
-
-/** The engine's clock as Effect's, so that every wait of a handler follows the same time. */
-function effectClock(clock: Clock): EffectClock.Clock {
-  const nanos = () => BigInt(Math.round(clock.now())) * 1_000_000n;
-  const wait = (ms: number): Effect.Effect<void> =>
-    Effect.callback<void>((resume) => {
-      const cancel = clock.after(Math.min(ms, WAIT_LIMIT_MS), () => resume(ms > WAIT_LIMIT_MS ? wait(ms - WAIT_LIMIT_MS) : Effect.void));
-      return Effect.sync(cancel);
-    });
-  return {
-    currentTimeMillisUnsafe: () => clock.now(),
-    currentTimeMillis: Effect.sync(() => clock.now()),
-    currentTimeNanosUnsafe: nanos,
-    currentTimeNanos: Effect.sync(nanos),
-    monotonicTimeNanosUnsafe: nanos,
-    monotonicTimeNanos: Effect.sync(nanos),
-    sleep: (duration) => wait(Duration.toMillis(duration)),
-  };
+  await Promise.all(running.map(({ work }) => work?.interrupt()));
 }

@@ -1,5 +1,6 @@
 /** Pages: a list of any length walked in bounded memory. A list that is read while others write goes on with what they added. */
 
+import { inflated } from "./journal.ts";
 import type { PlacedJournalRow, StoreReader } from "./store.ts";
 
 /** Rows that are read at a time. */
@@ -23,4 +24,16 @@ export function entriesOf(reader: StoreReader, actor: string, after = 0): Genera
     (row) => row.seq,
     after,
   );
+}
+
+/** One entry of an actor; also for a number that no entry can have. */
+export function entryAt(reader: StoreReader, actor: string, seq: number): PlacedJournalRow | undefined {
+  if (!Number.isSafeInteger(seq) || seq < 1) return undefined;
+  const row = reader.journal(actor, { after: seq - 1, limit: 1 })[0];
+  return row?.seq === seq ? row : undefined;
+}
+
+/** All entries of one actor, with their large columns. */
+export function* wholeEntriesOf(reader: StoreReader, actor: string, after = 0): Generator<PlacedJournalRow> {
+  for (const row of entriesOf(reader, actor, after)) yield inflated(reader, row);
 }

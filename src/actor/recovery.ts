@@ -6,72 +6,108 @@
  * actor stops nobody else (ACT-10). The work is bounded by what is unfinished.
  */
 
+import type { Answer } from "./answer.ts";
 import { engineError } from "./error.ts";
-import type { Answer, Work } from "./macrostep.ts";
-import { PAGE, pages } from "./page.ts";
+import { PARKED } from "./letter.ts";
+import { hasMigration } from "./migration.ts";
+import { entryAt, PAGE, pages } from "./page.ts";
 import type { Registration } from "./registration.ts";
-import type { ActorRow, EffectRow, StoreReader } from "./store.ts";
+import type { ActorRow, EffectRow, StartableEffectRow, StoreReader, UnfinishedMachine } from "./store.ts";
+import { compareVersions } from "./version.ts";
+import type { Work } from "./work.ts";
 
-/** Refuses a root with unfinished work of a newer machine than this program has. Reads only; called before anything is written. */
+/**
+ * Refuses a root with unfinished work of a newer machine than this program has. Reads only; called before anything is written. A row
+ * whose own journal does not say that version is damaged, and no newer work.
+ */
 export function refuseNewer(reader: StoreReader, registrations: ReadonlyMap<string, Registration>): void {
-  for (const row of pages(
-    (after) => reader.actors({ status: "active" }, { after, limit: PAGE }),
-    (row) => row.ordinal,
-  )) {
-    const ours = registrations.get(row.machine)?.version;
-    if (ours !== undefined && compareVersions(row.version, ours) > 0)
+  for (const { machine, version } of reader.unfinishedMachines()) {
+    const ours = registrations.get(machine)?.version;
+    if (ours !== undefined && compareVersions(version, ours) > 0 && isProved(reader, machine, version))
       throw engineError(
         "machine_version_newer",
-        `${row.address} was written by version ${row.version} of ${row.machine}; this program has ${ours}`,
-        { details: { actor: row.address } },
+        `unfinished actors were written by version ${version} of ${machine}; this program has ${ours}`,
+        { details: { machine } },
       );
   }
 }
 
-/** Dotted numbers, compared part by part; above 0 where `left` is newer. */
-function compareVersions(left: string, right: string): number {
-  const [ours, theirs] = [left.split(".").map(Number), right.split(".").map(Number)];
-  for (let part = 0; part < Math.max(ours.length, theirs.length); part++) {
-    const difference = (ours[part] ?? 0) - (theirs[part] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
+function isProved(reader: StoreReader, machine: string, version: string): boolean {
+  for (const row of pages(
+    (after) => reader.actors({ machine, status: "active" }, { after, limit: PAGE }),
+    (found) => found.ordinal,
+  ))
+    if (row.version === version && entryAt(reader, row.address, row.seq)?.version === version) return true;
+  return false;
 }
 
 export interface RecoveryDuties {
   readonly reader: StoreReader;
   readonly epoch: number;
   readonly registrations: ReadonlyMap<string, Registration>;
+  readonly changed: "refuse" | "refold";
   submit(work: Work): Promise<Answer>;
   isRunning(key: string): boolean;
   start(effect: EffectRow): void;
 }
 
-/** Tells the unfinished actors of older epochs, and settles what they had started. Throws where the store fails or is lost. */
+/**
+ * Brings unfinished actors of older versions to their machines' own, tells those of older epochs whose machines ask for it, and settles
+ * what they had started. Throws where the store fails or is lost.
+ */
 export async function settlePast(duties: RecoveryDuties): Promise<void> {
-  const { reader, epoch, submit } = duties;
-  await eachPage<ActorRow & { ordinal: number }>(
-    (after) => reader.actors({ status: "active", quarantined: false, epochBelow: epoch }, { after, limit: PAGE }),
-    (row) => submit({ kind: "reopen", actor: row.address }),
-  );
+  const { reader, epoch, registrations, changed, submit } = duties;
+  const machines = reader.unfinishedMachines();
+  const isOld = ({ machine, version, definition }: UnfinishedMachine) => {
+    const registration = registrations.get(machine);
+    if (!registration) return false;
+    if (registration.version !== version) return hasMigration(registration, version);
+    return changed === "refold" && definition !== "" && definition !== registration.definition;
+  };
+  for (const machine of new Set(machines.filter(isOld).map((found) => found.machine)))
+    await eachPage<ActorRow & { ordinal: number }>(
+      (after) => reader.actors({ machine, status: "active", quarantined: false }, { after, limit: PAGE }),
+      (row) => (isOld(row) ? submit({ kind: "admit", actor: row.address }) : undefined),
+    );
+  await deliverParked(duties);
+  for (const machine of new Set(machines.map((found) => found.machine)))
+    if (registrations.get(machine)?.schemas.events["engine.reopened"])
+      await eachPage<ActorRow & { ordinal: number }>(
+        (after) => reader.actors({ machine, status: "active", quarantined: false, epochBelow: epoch }, { after, limit: PAGE }),
+        (row) => submit({ kind: "reopen", actor: row.address }),
+      );
   await settleStarted(duties);
 }
 
-/** Started effects that no handler works on: whether they ran cannot be known, and their machines decide. */
-export async function settleStarted({ reader, submit, isRunning }: RecoveryDuties): Promise<void> {
+/** Delivers what could not be delivered under a program of another version, to those who can take it now. */
+async function deliverParked({ reader, submit }: RecoveryDuties): Promise<void> {
+  for (const reason of PARKED)
+    for (let after = 0; ; ) {
+      const page = reader.deadLetters({ reason }, { after, limit: PAGE });
+      await all([...new Set(page.map(({ receiver }) => receiver))].map((actor) => submit({ kind: "admit", actor })));
+      const last = page.at(-1);
+      if (!last || page.length < PAGE) break;
+      after = last.position;
+    }
+}
+
+/** Started effects, of all or of one actor, that no handler works on: whether they ran cannot be known, and their machines decide. */
+export async function settleStarted({ reader, submit, isRunning }: RecoveryDuties, actor?: string): Promise<void> {
+  const filter = { state: "started" as const, ...(actor === undefined ? {} : { actor }) };
   await eachPage<EffectRow & { ordinal: number }>(
-    (after) => reader.effects({ state: "started" }, { after, limit: PAGE }),
+    (after) => reader.effects(filter, { after, limit: PAGE }),
     (row) => (isRunning(row.key) ? undefined : submit({ kind: "result", effect: row.key, outcome: { kind: "unknown" } })),
   );
 }
 
 /** Starts open effects that no handler works on; not those of actors that are set aside or that this program does not know. */
 export async function startOpen({ reader, registrations, start }: RecoveryDuties): Promise<void> {
-  await eachPage<EffectRow & { ordinal: number }>(
-    (after) => reader.effects({ state: "open" }, { after, limit: PAGE }),
+  await eachPage<StartableEffectRow>(
+    (after) => reader.startableEffects({ after, limit: PAGE }),
     (row) => {
-      const actor = reader.actor(row.actor);
-      if (actor && !actor.quarantine && registrations.get(actor.machine)?.version === actor.version) start(row);
+      const registration = registrations.get(row.machine);
+      const isOurs = registration?.version === row.version && (row.definition === "" || row.definition === registration.definition);
+      if (isOurs) start(row);
       return undefined;
     },
   );
@@ -84,13 +120,17 @@ async function eachPage<Row extends { readonly ordinal: number }>(
   for (let after = 0; ; ) {
     const page = read(after);
     // All of a page is asked for at once, so that it shares commits.
-    const results = await Promise.allSettled(page.map(act));
-    for (const result of results) {
-      if (result.status === "rejected") throw result.reason;
-      if (result.value?.kind === "refused" && result.value.code === "not_owner") throw engineError("not_owner", result.value.message);
-    }
+    await all(page.map(act).filter((answer) => answer !== undefined));
     const last = page.at(-1);
     if (!last || page.length < PAGE) return;
     after = last.ordinal;
+  }
+}
+
+/** Waits for all; throws where the store failed or is lost. */
+async function all(asked: readonly Promise<Answer>[]): Promise<void> {
+  for (const result of asked.length === 0 ? [] : await Promise.allSettled(asked)) {
+    if (result.status === "rejected") throw result.reason;
+    if (result.value.kind === "refused" && result.value.code === "not_owner") throw engineError("not_owner", result.value.message);
   }
 }

@@ -1,13 +1,17 @@
-/** What a transition's requests do to the actor's open effects: which rows open, which close, which handlers are asked to stop. */
+/** What a transition's requests do to the actor's open effects and timers: which rows open, which close, which handlers are asked to stop. */
 
+import { TIME_LIMIT_MS } from "./action.ts";
 import { engineError } from "./error.ts";
 import type { Registration } from "./registration.ts";
 import { activeNodes } from "./scope.ts";
-import type { EffectRow } from "./store.ts";
+import type { EffectRow, TimerRow } from "./store.ts";
 import { isFinal, type Outcome } from "./transition.ts";
 
 /** Effects that one actor may have requested and not settled. */
 export const EFFECTS_LIMIT = 1000;
+
+/** Timers that one actor may have set. */
+export const TIMERS_LIMIT = 1000;
 
 export interface EffectChange {
   /** The actor's effects after the transition. */
@@ -48,18 +52,22 @@ export function settleEffects(done: Transitioned): EffectChange {
     if (request.type === "cancel") effects = effects.filter((row) => row.name !== request.effect);
     if (request.type === "abort") aborted.push(...effects.filter((row) => row.name === request.effect).map((row) => row.key));
     if (request.type !== "effect") return;
-    const { step, nodes } = outcome.made[index] ?? { step: 0, nodes: active };
+    const made = outcome.made[index] ?? { step: 0, scope: "" };
     const key = `${done.actor}:${done.seq}:${index}`;
-    const scope = registration.scopes.get(request.name)?.find((id) => nodes.has(id)) ?? "";
-    const isReplaced = (row: EffectRow) => row.name === request.name && row.scope === scope && madeIn.get(row.key) !== step;
+    const invoking = request.child === undefined ? undefined : registration.invocations.get(request.child)?.node;
+    const scope = invoking ?? made.scope;
+    const child = request.child ?? null;
+    const isReplaced = (row: EffectRow) =>
+      row.name === request.name && row.scope === scope && row.child === child && madeIn.get(row.key) !== made.step;
     if (scope !== "") effects = effects.filter((row) => !isReplaced(row));
-    madeIn.set(key, step);
+    madeIn.set(key, made.step);
     effects.push({
       key,
       actor: done.actor,
       name: request.name,
       params: JSON.stringify(request.params),
       scope,
+      child,
       state: "open",
       epoch: done.epoch,
       openedMs: done.atMs,
@@ -78,5 +86,58 @@ export function settleEffects(done: Transitioned): EffectChange {
     opened: effects.filter((row) => !known.has(row.key)),
     closed: done.before.filter((row) => !kept.has(row.key)).map((row) => row.key),
     aborted: aborted.filter((key) => kept.has(key)),
+  };
+}
+
+/** What became of an actor's timers. */
+export interface TimerChange {
+  /** The actor's timers after the transition. */
+  readonly timers: readonly TimerRow[];
+  readonly opened: readonly TimerRow[];
+  /** Keys of rows that end with this commit. */
+  readonly closed: readonly string[];
+}
+
+interface TimedTransition extends Omit<Transitioned, "before" | "epoch"> {
+  /** The actor's timers before the transition; `settled` names the one that fired. */
+  readonly before: readonly TimerRow[];
+}
+
+/**
+ * Pure. Requests are applied in the machine's order, because a state that is entered again cancels its timer and sets it anew under
+ * the same id; a timer replaces the one with its id; all end where the actor has ended. Throws `action_invalid` beyond `TIMERS_LIMIT`.
+ */
+export function settleTimers(done: TimedTransition): TimerChange {
+  const { registration, outcome, before } = done;
+  const isQuiet = outcome.requests.every((request) => request.type !== "timer" && request.type !== "cancelTimer");
+  if (before.length === 0 && isQuiet) return { timers: before, opened: [], closed: [] };
+  let timers = before.filter((row) => row.key !== done.settled);
+  outcome.requests.forEach((request, index) => {
+    if (request.type === "cancelTimer" || (request.type === "timer" && request.id !== ""))
+      timers = timers.filter((row) => row.id !== request.id);
+    if (request.type !== "timer") return;
+    const { id, delay, delayMs } = request;
+    const declared = registration.delays.get(id) ?? registration.delays.get(request.event.type);
+    timers.push({
+      key: `${done.actor}:${done.seq}:${index}`,
+      actor: done.actor,
+      id,
+      event: JSON.stringify(request.event),
+      delay,
+      policy: declared?.policy ?? "absolute",
+      delayMs,
+      dueMs: Math.min(done.atMs + delayMs, TIME_LIMIT_MS),
+      state: "armed",
+    });
+  });
+  if (isFinal(outcome.snapshot)) timers = [];
+  if (timers.length > TIMERS_LIMIT)
+    throw engineError("action_invalid", `${done.actor} would have more than ${TIMERS_LIMIT} timers`, { details: { actor: done.actor } });
+  const kept = new Set(timers.map((row) => row.key));
+  const known = new Set(before.map((row) => row.key));
+  return {
+    timers,
+    opened: timers.filter((row) => !known.has(row.key)),
+    closed: before.filter((row) => !kept.has(row.key)).map((row) => row.key),
   };
 }

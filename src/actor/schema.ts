@@ -5,6 +5,11 @@ import { messageOf } from "./error.ts";
 
 type Fit = { readonly ok: true; readonly data: unknown } | { readonly ok: false; readonly path: string; readonly message: string };
 
+/** True where this is a zod schema, of whichever copy of zod. */
+export function isSchema(value: unknown): value is z.ZodType {
+  return typeof (value as { safeParse?: unknown } | undefined | null)?.safeParse === "function";
+}
+
 /** A value by a schema. A schema that throws, or that cannot answer at once, does not fit. */
 export function checkAgainst(schema: z.ZodType, value: unknown): Fit {
   try {

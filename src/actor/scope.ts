@@ -1,11 +1,14 @@
 /**
  * Scope: the actor that XState is shown while it computes a transition, and that does nothing.
  *
- * Guarantees: what a machine asks for is noted, with the microstep that asked and the states active at that microstep's end; nothing
- * is executed.
+ * Guarantees: what a machine asks for is noted, with the microstep that asked and the state whose entry it was; nothing is executed.
  */
 
-import type { AnyMachineSnapshot, AnyStateNode } from "xstate";
+import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
+import { nameOf, nodesOf } from "./structure.ts";
+
+/** Microsteps in one transition. XState has no bound of its own, and would go round for ever. */
+const MICROSTEP_LIMIT = 10_000;
 
 /** An action as XState resolved it. */
 export interface Act {
@@ -14,7 +17,7 @@ export interface Act {
   readonly step: number;
 }
 
-/** XState's view of the engine: an actor that does nothing, and notes what each microstep asks for and where it ends. */
+/** XState's view of the engine: an actor that does nothing, and notes what each microstep asks for. */
 class Scope {
   readonly id = "durable";
   readonly sessionId = "durable";
@@ -27,15 +30,13 @@ class Scope {
     get: nothing,
     inspect: nothing,
     _relay: nothing,
-    _sendInspectionEvent: (event: { type: string; snapshot: AnyMachineSnapshot }) => {
-      if (event.type === "@xstate.microstep") this.nodes[this.step] = () => activeNodes(event.snapshot);
-    },
+    // The children of invocations (see invocation.ts) are made, and never started.
+    _bookId: () => "durable",
+    _sendInspectionEvent: nothing,
   };
   readonly self = { id: "durable", sessionId: "durable", system: this.system, send: nothing, on: nothing };
   acts: Act[] = [];
   step = -1;
-  /** The states that were active at the end of each microstep; XState reports all but the first of a new actor. */
-  nodes: (() => ReadonlySet<string>)[] = [];
   readonly #note = ({ type, params }: Act) => this.acts.push({ type, params, step: this.step });
   #executor: (action: Act) => void = this.#note;
 
@@ -45,13 +46,13 @@ class Scope {
   }
 
   set actionExecutor(executor: (action: Act) => void) {
-    if (executor !== this.#note) this.step++;
+    if (executor !== this.#note && ++this.step === MICROSTEP_LIMIT)
+      throw new Error(`it did not come to rest within ${MICROSTEP_LIMIT} microsteps: its transitions lead in a circle`);
     this.#executor = executor;
   }
 
   reset(): void {
     this.acts = [];
-    this.nodes = [];
     this.step = -1;
   }
 }
@@ -61,10 +62,16 @@ function nothing(): void {}
 // One inert scope serves all transitions: they are synchronous, so only one is under way at a time.
 export const scope = new Scope();
 
-/** Ids of the nodes that a machine enters first. */
-export function initialNodes(node: AnyStateNode): string[] {
-  const children = node.type === "parallel" ? Object.values(node.states) : (node.initial?.target ?? []);
-  return [node.id, ...(children as AnyStateNode[]).flatMap(initialNodes)];
+/** Type of the action that stands before each effect in a state's entry and says whose entry it is: XState tells nobody. */
+export const ENTERED = "engine.entered";
+
+/** Puts that action into a machine that is the engine's own copy. `requests`: true for the name of an effect. */
+export function marked(machine: AnyStateMachine, requests: (name: string) => boolean): AnyStateMachine {
+  for (const node of nodesOf(machine.root))
+    node.entry = node.entry.flatMap((action) =>
+      requests(nameOf(action) ?? "") ? [{ type: ENTERED, params: { node: node.id } } as never, action] : [action],
+    );
+  return machine;
 }
 
 /** Ids of the state nodes that are active in a snapshot. */

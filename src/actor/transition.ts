@@ -1,7 +1,7 @@
 /**
  * Transition: one event through one machine, purely.
  *
- * Owns, with scope.ts, all knowledge of how XState represents actions and snapshots; no other file reads an XState action.
+ * Owns, with action.ts and scope.ts, all knowledge of how XState represents actions and snapshots; no other file reads one.
  * Guarantees: nothing is executed; the same snapshot, event and stamp give the same outcome (ACT-4); what a machine throws, or
  * states in a form that its schemas do not allow, becomes a coded error and leaves no trace (ACT-7).
  * Refuses to know: stores, other actors, time.
@@ -9,41 +9,15 @@
  */
 
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
-import { type EngineCode, engineError, type HoldfastError, messageOf } from "./error.ts";
-import { copyOf, frozen, hasNegativeZero, type Json, notJson } from "./json.ts";
-import type { EffectSchema, Registration } from "./registration.ts";
+import { reject, toRequest } from "./action.ts";
+import { engineError, type HoldfastError, messageOf } from "./error.ts";
+import type { EngineEvent, Fact, Request, Stamp } from "./event.ts";
+import { frozen, hasNegativeZero, type Json, notJson } from "./json.ts";
+import type { Registration } from "./registration.ts";
 import { checkAgainst } from "./schema.ts";
-import { initialNodes, scope } from "./scope.ts";
+import { activeNodes, ENTERED, scope } from "./scope.ts";
 
-/** An event as machines see it: `stamp` is added by the engine, so that time and fresh ids reach a pure transition from outside. */
-export interface Stamp {
-  /** Milliseconds since 1970, taken once per macrostep. */
-  readonly at: number;
-  /** Number of the journal entry that this transition writes. */
-  readonly seq: number;
-  /** `<actor>:<seq>` of the journal entry that this transition writes: unique in the root, the same in every fold. */
-  readonly id: string;
-}
-
-/** An event or fact: a type, and a payload of plain JSON. */
-export interface EngineEvent {
-  readonly type: string;
-  readonly [key: string]: Json;
-}
-
-/** Type of an actor's first event; its payload is the creation's input and keys. */
-export const CREATION = "xstate.init";
-
-/** What a machine stated by `emit`. */
-export type Fact = EngineEvent;
-
-/** What a machine asked for, in order: the closed list of a transition's outputs besides its facts. */
-export type Request =
-  | { readonly type: "effect"; readonly name: string; readonly params: Json }
-  | { readonly type: "deliver"; readonly to: string; readonly event: EngineEvent }
-  | { readonly type: "create"; readonly machine: string; readonly id: string; readonly input: Json; readonly keys: readonly string[] }
-  | { readonly type: "cancel"; readonly effect: string }
-  | { readonly type: "abort"; readonly effect: string };
+export type { EngineEvent, Fact, Request, Stamp } from "./event.ts";
 
 export interface Outcome {
   readonly snapshot: AnyMachineSnapshot;
@@ -55,10 +29,10 @@ export interface Outcome {
   readonly taken: boolean;
 }
 
-/** The microstep that made a request, and the states that were active at its end. */
+/** The microstep that made a request, and the state whose entry it was; empty for all other actions. */
 export interface Made {
   readonly step: number;
-  readonly nodes: ReadonlySet<string>;
+  readonly scope: string;
 }
 
 /** How transitions are called; the testing kit puts its purity trap here. */
@@ -66,7 +40,8 @@ export type Enclosure = <T>(transition: () => T) => T;
 
 /** The machine's initial transition. `input` has been validated. */
 export function start(registration: Registration, input: Json, stamp: Stamp, enclose: Enclosure): Outcome {
-  const stamped = { ...(input as Record<string, Json>), stamp };
+  // Not enumerable: a context made by spreading the input shall not keep it.
+  const stamped = Object.defineProperty({ ...(input as Record<string, Json>) }, "stamp", { value: stamp });
   return run(registration, enclose, (machine) => machine.getInitialSnapshot(scope as never, stamped), undefined);
 }
 
@@ -109,63 +84,29 @@ function run(
     throw threw(registration, cause);
   }
   if (snapshot.status === "error") throw threw(registration, snapshot.error);
-  if (before === undefined) scope.nodes[0] = () => new Set(initialNodes(registration.machine.root));
-  const nodes: ReadonlySet<string>[] = [];
+  checkChildren(registration, snapshot, before);
   const facts: Fact[] = [];
   const requests: Request[] = [];
   const made: Made[] = [];
+  let entered = "";
   for (const { type, params, step } of scope.acts) {
-    if (type === "xstate.emit") facts.push(checkFact(registration, params.event));
+    if (type === ENTERED) entered = params.node;
+    else if (type === "xstate.emit") facts.push(checkFact(registration, params.event));
     else {
       const request = toRequest(registration, type, params);
       if (!request) continue;
       requests.push(request);
-      nodes[step] ??= scope.nodes[step]?.() ?? new Set();
-      made.push({ step, nodes: nodes[step] });
+      made.push({ step, scope: entered });
+      entered = "";
     }
   }
   if (snapshot !== before) {
     checkContext(registration, snapshot);
-    // The next transition must see what a fold and a restart see (ACT-4).
-    if (hasNegativeZero(snapshot.context)) snapshot = hydrate(registration, dehydrate(registration, snapshot));
+    // The next transition must see what a fold and a restart see (ACT-4). Beside a negative zero, JSON loses the order in which
+    // parallel states were entered, and XState takes their `always` transitions in that order.
+    if (registration.isParallel || hasNegativeZero(snapshot.context)) snapshot = hydrate(registration, dehydrate(registration, snapshot));
   }
   return { snapshot, facts, requests, made, taken: snapshot !== before || scope.acts.length > 0 };
-}
-
-function toRequest(registration: Registration, type: string, params: any): Request | undefined {
-  const bad = (problem: string) => reject("action_invalid", registration, `the action ${type} ${problem}`);
-  if (type === "xstate.log") return undefined;
-  const found = notJson(params ?? {});
-  if (found) throw bad(`has params that are not plain JSON at ${found}`);
-  switch (type) {
-    case "deliver":
-      // A machine that has nobody to tell says so with null, so that one list of actions serves both cases.
-      if (params?.to === null) return undefined;
-      if (typeof params?.to !== "string" || typeof params?.event?.type !== "string") throw bad("needs `to` and `event`");
-      return { type: "deliver", to: params.to, event: copyOf(params.event) };
-    case "createActor":
-      if (typeof params?.machine !== "string" || typeof params?.id !== "string") throw bad("needs `machine` and `id`");
-      if (params.keys !== undefined && !Array.isArray(params.keys)) throw bad("has `keys` that are no list");
-      return { type: "create", machine: params.machine, id: params.id, input: params.input ?? {}, keys: params.keys ?? [] };
-    case "cancelEffect":
-      if (!effectOf(registration, String(params?.effect))) throw bad(`names ${params?.effect}, which is no effect of its schemas`);
-      return { type: "cancel", effect: params.effect };
-    case "abortEffect":
-      if (!effectOf(registration, String(params?.effect))?.aborted)
-        throw bad(`names ${params?.effect}, which declares no \`aborted\` event`);
-      return { type: "abort", effect: params.effect };
-  }
-  const effect = effectOf(registration, type);
-  if (!effect) throw bad("is neither an effect nor an action of the engine");
-  const checked = checkAgainst(effect.params, params ?? {});
-  if (!checked.ok) throw bad(`has params that do not fit its schema: ${checked.path} ${checked.message}`);
-  return { type: "effect", name: type, params: copyOf(params ?? {}) };
-}
-
-/** An effect that the machine declares. */
-export function effectOf(registration: Registration, name: string): EffectSchema | undefined {
-  const { effects } = registration.schemas;
-  return effects && Object.hasOwn(effects, name) ? effects[name] : undefined;
 }
 
 function checkFact(registration: Registration, fact: any): Fact {
@@ -181,6 +122,17 @@ function checkFact(registration: Registration, fact: any): Fact {
   return fact;
 }
 
+/** What no definition shows: `assign` and a context's function can spawn, and `enqueueActions` can stop what its state invokes. */
+function checkChildren(registration: Registration, snapshot: AnyMachineSnapshot, before: AnyMachineSnapshot | undefined): void {
+  const bad = (problem: string) => reject("action_invalid", registration, problem);
+  for (const id of Object.keys(snapshot.children))
+    if (!registration.invocations.has(id))
+      throw bad(`it spawned the child ${id}, which lives only in memory: invoke named promise logic, or use the action createActor`);
+  for (const id of Object.keys(before?.children ?? {}))
+    if (!Object.hasOwn(snapshot.children, id) && activeNodes(snapshot).has(registration.invocations.get(id)?.node ?? ""))
+      throw bad(`it stopped the child ${id} of a state that goes on: leave the state, or use the action cancelEffect`);
+}
+
 /** The context, and the output of a machine that has ended. Frozen, so that no later transition can change it in place (ACT-7). */
 function checkContext(registration: Registration, snapshot: AnyMachineSnapshot): void {
   const bad = (problem: string, path: string) => reject("context_invalid", registration, `the context ${problem}`, path);
@@ -193,21 +145,25 @@ function checkContext(registration: Registration, snapshot: AnyMachineSnapshot):
   frozen(snapshot.context);
 }
 
-function reject(code: EngineCode, registration: Registration, problem: string, path?: string): HoldfastError {
-  return engineError(code, `machine ${registration.id}: ${problem}`, {
-    details: { machine: registration.id, ...(path === undefined ? {} : { path }) },
-  });
-}
-
 function threw(registration: Registration, cause: unknown): HoldfastError {
   return engineError("machine_threw", `machine ${registration.id} threw: ${messageOf(cause)}`, {
     cause,
   });
 }
 
+/** Ends an actor from outside its machine's own rules, as XState's `stop` does. */
+export const STOP = "xstate.stop";
+
+/** Texts of snapshots that were asked for: a snapshot never changes, and its text is needed for its size and for its row. */
+const texts = new WeakMap<AnyMachineSnapshot, string>();
+
 /** The snapshot as the JSON text that is stored. */
 export function dehydrate(registration: Registration, snapshot: AnyMachineSnapshot): string {
-  return JSON.stringify(registration.machine.getPersistedSnapshot(snapshot));
+  const known = texts.get(snapshot);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(registration.machine.getPersistedSnapshot(snapshot));
+  texts.set(snapshot, text);
+  return text;
 }
 
 /** The snapshot from its stored text. Throws where this machine has no such state. */

@@ -14,7 +14,7 @@ import type { Engine } from "../actor/engine.ts";
 import { HoldfastError, messageOf } from "../actor/error.ts";
 import { firstIssue } from "../actor/input.ts";
 import { chainFault, NO_HASH } from "../actor/journal.ts";
-import { entriesOf } from "../actor/page.ts";
+import { entriesOf, wholeEntriesOf } from "../actor/page.ts";
 import type { ActorRow, StoreReader } from "../actor/store.ts";
 import { storedComposition } from "./composition.ts";
 import { type AgentCode, agentError, codedError } from "./error.ts";
@@ -120,7 +120,7 @@ function damageOf(reader: StoreReader, row: ActorRow): string | undefined {
 function unknownTools(reader: StoreReader, runId: string): string[] {
   const retryable = new Set<string>();
   const unknown: string[] = [];
-  for (const row of entriesOf(reader, `run/${runId}`)) {
+  for (const row of wholeEntriesOf(reader, `run/${runId}`)) {
     if (!row.facts.includes('"tool.called"') && !row.facts.includes('"tool.unknown"')) continue;
     const event = JSON.parse(row.event);
     for (const fact of JSON.parse(row.facts)) {

@@ -107,6 +107,7 @@ export const AGENT_CODES = {
   },
   receipt_invalid: {
     retryable: false,
+    failure: true,
     cause: "A receipt was changed, or what it holds does not prove one successor for one seal.",
     remedy: "Write the receipt again from its state root with `holdfast receipt RUN`.",
   },
@@ -137,6 +138,7 @@ export const AGENT_CODES = {
   },
   seal_not_durable: {
     retryable: true,
+    failure: true,
     cause: "The handoff was committed, and the commit of its seal failed. The run stays paused.",
     remedy: "Mend what `cause` names; `recover()` or the next start writes the seal.",
   },
@@ -153,7 +155,7 @@ export const AGENT_CODES = {
   session_blocked: {
     retryable: false,
     cause: "The run or the handoff that decides about the session's turn is quarantined.",
-    remedy: "`holdfast show` names the reason. Archive the session and go on in a new one.",
+    remedy: "`holdfast ls quarantined` names the reason. Mend it and `holdfast release` what was set aside, or archive the session.",
   },
   session_busy: {
     retryable: true,

@@ -4,7 +4,9 @@ import { resolve } from "node:path";
 import { v7 } from "uuid";
 import { machines, session as sessionMachine } from "../../machines/index.ts";
 import { type Engine, type EngineOptions, openEngine } from "../actor/engine.ts";
-import type { ActorFilter, ActorRow, Page, Store } from "../actor/store.ts";
+import type { Resolution } from "../actor/resolution.ts";
+import type { Retained, RetentionPolicy } from "../actor/retention.ts";
+import type { ActorFilter, ActorRow, EffectRow, Page, PlacedDeadLetterRow, Store, TimerRow } from "../actor/store.ts";
 import type { Verified } from "../actor/verify.ts";
 import type { Backend } from "./backend.ts";
 import { type CheckOptions, type Continuation, type ContinuationCheck, checkContinuation, claimContinuation } from "./continuation.ts";
@@ -143,6 +145,47 @@ export class Holdfast {
   /** A page of sessions, runs and handoffs, in the order of their creation. */
   list(filter: ActorFilter = {}, page: Partial<Page> = {}): (ActorRow & { readonly ordinal: number })[] {
     return this.#engine.list(filter, page);
+  }
+
+  /** A page of effects that are requested and not settled; those that are `exhausted` or `unknown` wait for `retry` or `resolve`. */
+  effects(
+    filter: { readonly actor?: string; readonly state?: EffectRow["state"] } = {},
+    page: Partial<Page> = {},
+  ): (EffectRow & { readonly ordinal: number })[] {
+    return this.#engine.effects(filter, page);
+  }
+
+  /** A page of timers that are set. */
+  timers(filter: { readonly actor?: string } = {}, page: Partial<Page> = {}): (TimerRow & { readonly ordinal: number })[] {
+    return this.#engine.timers(filter, page);
+  }
+
+  /** A page of events that reached nobody; those to an actor in quarantine are delivered by its `release`. */
+  deadLetters(filter: { readonly receiver?: string; readonly reason?: string } = {}, page: Partial<Page> = {}): PlacedDeadLetterRow[] {
+    return this.#engine.deadLetters(filter, page);
+  }
+
+  /** Runs an exhausted or unknown effect again. Throws `effect_gone`, `effect_at_work`, and what makes its actor unavailable. */
+  retry(key: string): Promise<void> {
+    return this.#engine.retry(key);
+  }
+
+  /** Settles an exhausted or unknown effect by hand. Throws as `retry` does, and `effect_result_invalid`. */
+  resolve(key: string, outcome: Resolution): Promise<void> {
+    return this.#engine.resolve(key, outcome);
+  }
+
+  /**
+   * Takes an actor (`run/<id>`, `session/<id>`, `handoff/<id>`) out of quarantine after a check. Throws `actor_not_quarantined`, and
+   * the fault that is still there. With `discard`, what it cannot take is left out and listed.
+   */
+  release(actor: string, options: { readonly discard?: boolean } = {}): Promise<void> {
+    return this.#engine.release(actor, options);
+  }
+
+  /** Forgets what the policy lets go, in small commits; nothing unfinished. Throws `input_invalid`. */
+  retain(policy: RetentionPolicy): Promise<Retained> {
+    return this.#engine.retain(policy);
   }
 
   /** Ends handlers and watchers, commits what was asked for, and releases the root. Live runs are interrupted by the next opening. */

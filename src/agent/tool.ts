@@ -11,7 +11,7 @@ import { codeOf, messageOf } from "../actor/error.ts";
 import type { EffectCall } from "../actor/handler.ts";
 import { firstIssue } from "../actor/input.ts";
 import { type Json, notJson } from "../actor/json.ts";
-import { entriesOf } from "../actor/page.ts";
+import { wholeEntriesOf } from "../actor/page.ts";
 import type { Backend, Tool, ToolOutcome } from "./backend.ts";
 import { agentError, codedError } from "./error.ts";
 import type { ContextOf } from "./snapshot.ts";
@@ -70,7 +70,7 @@ export class ToolCalls {
   #named(): Set<string> {
     if (this.#known) return this.#known;
     this.#known = new Set();
-    for (const row of entriesOf(this.#engine.store, `run/${this.#context.runId}`))
+    for (const row of wholeEntriesOf(this.#engine.store, `run/${this.#context.runId}`))
       if (row.facts.includes('"tool.called"')) this.#known.add(JSON.parse(row.event).callId);
     return this.#known;
   }

@@ -2,6 +2,7 @@
 
 import type { Entry } from "../actor/feed.ts";
 import { toEntry } from "../actor/feed.ts";
+import { inflated } from "../actor/journal.ts";
 import { entriesOf } from "../actor/page.ts";
 import type { StoreReader } from "../actor/store.ts";
 import type { TranscriptEntry, TranscriptFact } from "./backend.ts";
@@ -28,7 +29,7 @@ export function* transcript(reader: StoreReader, runId: string): Generator<Trans
     for (const row of entriesOf(reader, `run/${member}`)) {
       // Most entries of a long run are tool facts; parse a row only where it has any fact.
       if (row.facts === "[]") continue;
-      const entry = toEntry({ ...row, position: 0 });
+      const entry = toEntry(reader, row);
       for (const fact of transcriptFacts(entry)) yield { runId: member, turnId, seq: entry.seq, fact };
     }
 }
@@ -37,7 +38,7 @@ export function* transcript(reader: StoreReader, runId: string): Generator<Trans
 export function headAnchor(reader: StoreReader, runId: string): { runId: string; turnId: string; text: string } | null {
   for (const { runId: member, turnId } of lineage(reader, runId).reverse()) {
     const opening = reader.journal(`run/${member}`, { limit: 1 })[0];
-    const text = opening && (JSON.parse(opening.event).input.text as string | null);
+    const text = opening && (JSON.parse(inflated(reader, opening).event).input.text as string | null);
     if (typeof text === "string") return { runId: member, turnId, text };
   }
   return null;

@@ -5,7 +5,7 @@ import { registerAll } from "../actor/engine.ts";
 import { messageOf } from "../actor/error.ts";
 import type { Fault } from "../actor/fold.ts";
 import { sha256 } from "../actor/json.ts";
-import { entriesOf, PAGE, pages } from "../actor/page.ts";
+import { PAGE, pages, wholeEntriesOf } from "../actor/page.ts";
 import type { StoreReader } from "../actor/store.ts";
 import { type Verified, verify } from "../actor/verify.ts";
 import { storedComposition } from "./composition.ts";
@@ -39,7 +39,8 @@ export function verifyRoot(reader: StoreReader): Verified {
 }
 
 function* toolBlobs(reader: StoreReader, address: string): Generator<string> {
-  for (const row of entriesOf(reader, address)) if (row.event.includes('"blobs"')) yield* (JSON.parse(row.event).blobs ?? []) as string[];
+  for (const row of wholeEntriesOf(reader, address))
+    if (row.event.includes('"blobs"')) yield* (JSON.parse(row.event).blobs ?? []) as string[];
 }
 
 function* checkRun(reader: StoreReader, address: string, run: ContextOf<"run">): Generator<Fault> {

@@ -5,8 +5,14 @@ import { CODES } from "../agent/error.ts";
 
 /** Codes that only the command gives. */
 export const CLI_CODES = {
+  ambiguous: {
+    retryable: false,
+    cause: "The beginning or the end of an id that was given belongs to several.",
+    remedy: "Give more of it; `details.candidates` and the message name what it may mean.",
+  },
   command_failed: {
     retryable: false,
+    failure: true,
     cause: "The command met an error that has no code of its own.",
     remedy: "The message is the original one. If it reads like a fault of Holdfast, report it with the text on stderr.",
   },
@@ -17,18 +23,37 @@ export const CLI_CODES = {
   },
   demo_failed: {
     retryable: false,
+    failure: true,
     cause: "The demo saw something that should not happen: a process ended early, or what was recorded is not what was expected.",
     remedy: "The message says what. The state root is left in place: `holdfast ls` and `holdfast verify` read it.",
   },
   demo_timeout: {
     retryable: true,
+    failure: true,
     cause: "A process of the demo gave no sign of life for two minutes.",
     remedy: "Call it again, on a smaller or a local folder.",
   },
   file_unwritable: {
     retryable: true,
+    failure: true,
     cause: "A file that the command should write cannot be written.",
     remedy: "Name another place with `--out`.",
+  },
+  machine_not_found: {
+    retryable: false,
+    cause: "The file exports no machine of XState.",
+    remedy: "Export what `setup().createMachine()` gives, by itself or in a list.",
+  },
+  module_unloadable: {
+    retryable: false,
+    cause: "The file cannot be imported: it has a syntax error, needs a module that is not there, or threw.",
+    remedy: "The message is the original one. TypeScript is read as Node reads it: types are erased, and imports name their extension.",
+  },
+  output_unwritable: {
+    retryable: true,
+    failure: true,
+    cause: "What the command has to say cannot be written to stdout: the disk is full, for example. What it did is done.",
+    remedy: "Make room, or send the output elsewhere, and ask again; a command that reads can be repeated.",
   },
 } as const satisfies Record<string, CodeEntry>;
 
@@ -39,7 +64,7 @@ export function cliError(code: CliCode, message: string, options: { cause?: unkn
   return new HoldfastError(code, message, { ...options, retryable: CLI_CODES[code].retryable });
 }
 
-/** What to do about a code, or undefined where it is not registered. */
-export function remedyOf(code: string): string | undefined {
-  return (CLI_CODES as Record<string, CodeEntry>)[code]?.remedy ?? CODES[code]?.remedy;
+/** What the registry says of a code, or undefined where it is not registered. */
+export function entryOf(code: string): CodeEntry | undefined {
+  return (CLI_CODES as Record<string, CodeEntry>)[code] ?? CODES[code];
 }

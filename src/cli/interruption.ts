@@ -1,17 +1,21 @@
 /** Interruption: Ctrl-C once asks the work to end, twice leaves at once. A request to terminate counts as Ctrl-C. */
 
+import { cliError } from "./error.ts";
 import { EXIT } from "./exit.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 export class Interruption implements Disposable {
   readonly #controller = new AbortController();
-  readonly #receive = () => {
-    if (this.happened) process.exit(EXIT.interrupted);
-    this.#controller.abort();
-  };
+  readonly #receive: () => void;
 
-  constructor() {
+  /** `leaving` is called where the second Ctrl-C ends the process. */
+  constructor(leaving: () => void = () => {}) {
+    this.#receive = () => {
+      if (!this.happened) return this.happen();
+      leaving();
+      process.exit(EXIT.interrupted);
+    };
     for (const name of SIGNALS) process.on(name, this.#receive);
   }
 
@@ -23,6 +27,16 @@ export class Interruption implements Disposable {
   /** Aborted by the first Ctrl-C. */
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  /** As if Ctrl-C were pressed now. */
+  happen(): void {
+    this.#controller.abort();
+  }
+
+  /** Throws `command_interrupted` where Ctrl-C was pressed; for places where nothing was begun. */
+  throwIfHappened(): void {
+    if (this.happened) throw cliError("command_interrupted", "interrupted before anything was begun");
   }
 
   /** Calls `act` at the first Ctrl-C, also where that was before. */

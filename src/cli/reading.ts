@@ -1,9 +1,9 @@
-/** Reading: a state root read beside its owner, without a lock; ids and addresses as people write them. */
+/** Reading: a state root read beside its owner, without a lock. */
 
+import { HoldfastError } from "../actor/error.ts";
 import type { StoreReader } from "../actor/store.ts";
-import { agentError } from "../agent/error.ts";
 import { openRoot } from "../store/root.ts";
-import { openRootReader } from "../store/root-store.ts";
+import { openOwnedStore, openRootReader } from "../store/root-store.ts";
 
 /** Reads one commit of a root, whatever its owner writes meanwhile, and closes it again. Throws `root_not_found` and what else opening a root may give. */
 export function withReader<T>(root: string, read: (reader: StoreReader) => T): T {
@@ -15,16 +15,20 @@ export function withReader<T>(root: string, read: (reader: StoreReader) => T): T
   }
 }
 
+/** As `withReader`, for a command that will own the root: one of an older schema is brought up to date first, as its owner. */
+export function withOwnReader<T>(root: string, read: (reader: StoreReader) => T): T {
+  try {
+    return withReader(root, read);
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== "schema_older") throw error;
+    openOwnedStore({ path: root, create: false }).release();
+    return withReader(root, read);
+  }
+}
+
 /** Throws `root_not_found`: commands that continue something must not make a root where there is none. */
 export function demandRoot(root: string): void {
   openRoot({ path: root, create: false });
-}
-
-/** `run/ID` or `ID` as an id. Throws `argument_invalid`. */
-export function runIdOf(given: string): string {
-  const id = given.startsWith("run/") ? given.slice("run/".length) : given;
-  if (id === "" || id.length > 256) throw agentError("argument_invalid", "RUN: expected a run's id", { details: { path: "RUN" } });
-  return id;
 }
 
 /** The run that continues a run: a successor under its seal, or a plain continuation. */

@@ -1,6 +1,7 @@
 /** Result: what a command gives back. One place prints it, so that `--json` is one document and nothing else. */
 
 import type { Exit } from "./exit.ts";
+import type { Interruption } from "./interruption.ts";
 import type { Screen } from "./screen.ts";
 
 export interface Result {
@@ -12,7 +13,7 @@ export interface Result {
 }
 
 /** A command, ready to be carried out. */
-export type Task = (screen: Screen) => Promise<Result>;
+export type Task = (screen: Screen, interruption: Interruption) => Promise<Result>;
 
 /** What every command takes. */
 export interface CommonOptions {
@@ -20,5 +21,13 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
+/** What every list takes. */
+export interface PageOptions extends CommonOptions {
+  readonly limit: number;
+  readonly after: number;
+}
+
 /** Kinds of rows that `ls` lists. */
-export const LISTS = ["sessions", "runs", "handoffs", "effects"] as const;
+export const LISTS = ["sessions", "runs", "handoffs", "actors", "quarantined", "effects", "timers", "dead-letters"] as const;
+
+export type List = (typeof LISTS)[number];

@@ -22,12 +22,6 @@ export class Screen {
 
   constructor(json: boolean) {
     this.json = json;
-    // `holdfast ls | head -1`: whoever reads has enough. Not an error of ours.
-    const ignoreClosed = (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    };
-    process.stdout.on("error", ignoreClosed);
-    process.stderr.on("error", ignoreClosed);
   }
 
   /** Columns of the terminal; unbounded where stdout is none. */
@@ -38,6 +32,11 @@ export class Screen {
   /** Columns for text that is wrapped. */
   get proseColumns(): number {
     return process.stdout.isTTY ? Math.min(PROSE_COLUMNS, this.columns) : PIPE_COLUMNS;
+  }
+
+  /** Columns for text on stderr; unbounded where that is no terminal. */
+  get noteColumns(): number {
+    return process.stderr.isTTY ? Math.min(PROSE_COLUMNS, Math.max(MIN_COLUMNS, process.stderr.columns || 80)) : Number.POSITIVE_INFINITY;
   }
 
   /** A line for people on stdout; nothing with `--json`. */

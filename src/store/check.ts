@@ -22,10 +22,19 @@ export function pageBounds(page: Page): { readonly after: number; readonly limit
 /** Throws where a row holds what would not come back as it was written: a lone surrogate in text, or a number that is no safe integer. */
 export function checkRow(row: object): void {
   for (const [column, value] of Object.entries(row)) {
-    if (typeof value === "string" && !value.isWellFormed()) throw breach(`column ${column} holds text that is not well-formed Unicode`);
-    if (typeof value === "number" && !Number.isSafeInteger(value)) throw breach(`column ${column} holds ${value}; expected a whole number`);
+    checkValue(column, value);
     if (typeof value === "object" && value !== null) checkRow(value);
   }
+}
+
+/** As `checkRow`, for values in the order of their columns: no list of keys is made on the way to a commit. */
+export function checkValues(columns: readonly string[], values: readonly unknown[]): void {
+  for (let index = 0; index < values.length; index++) checkValue(columns[index] ?? "?", values[index]);
+}
+
+function checkValue(column: string, value: unknown): void {
+  if (typeof value === "string" && !value.isWellFormed()) throw breach(`column ${column} holds text that is not well-formed Unicode`);
+  if (typeof value === "number" && !Number.isSafeInteger(value)) throw breach(`column ${column} holds ${value}; expected a whole number`);
 }
 
 /** Throws where the digest is not the SHA-256 of the bytes: a blob is found by its content or not at all. */

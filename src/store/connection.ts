@@ -28,15 +28,30 @@ export class Connection {
   }
 
   get<Row>(sql: string, ...values: unknown[]): Row | undefined {
-    return this.#attempt(() => this.#statement(sql).get(...values) as Row | undefined);
+    if (this.#failure) throw this.#failure;
+    try {
+      return this.#statement(sql).get(...values) as Row | undefined;
+    } catch (error) {
+      throw this.#failed(error);
+    }
   }
 
   all<Row>(sql: string, ...values: unknown[]): Row[] {
-    return this.#attempt(() => this.#statement(sql).all(...values) as Row[]);
+    if (this.#failure) throw this.#failure;
+    try {
+      return this.#statement(sql).all(...values) as Row[];
+    } catch (error) {
+      throw this.#failed(error);
+    }
   }
 
   run(sql: string, ...values: unknown[]): Database.RunResult {
-    return this.#attempt(() => this.#statement(sql).run(...values));
+    if (this.#failure) throw this.#failure;
+    try {
+      return this.#statement(sql).run(...values);
+    } catch (error) {
+      throw this.#failed(error);
+    }
   }
 
   /** Runs `body` in one immediate transaction: the write lock is taken first, so nothing that `body` reads can change under it. */
@@ -46,7 +61,7 @@ export class Connection {
     this.#writing = true;
     try {
       const result = body();
-      // Fails where the body has swallowed a storage error: see `#attempt`.
+      // Fails where the body has swallowed a storage error: see `#failed`.
       this.run("COMMIT");
       return result;
     } catch (error) {
@@ -83,18 +98,15 @@ export class Connection {
     }
   }
 
-  #attempt<T>(work: () => T): T {
-    if (!this.#db.open) throw engineError("closed", "The store is closed.");
-    // What came before a storage error is not whole. SQLite may even have rolled back by itself, and then one more statement of
-    // the same body would be durable alone.
-    if (this.#failure) throw this.#failure;
-    try {
-      return work();
-    } catch (error) {
-      const translated = storageError(error);
-      if (this.#writing && translated instanceof HoldfastError) this.#failure = translated;
-      throw translated;
-    }
+  /**
+   * What to throw for a failed statement. What comes after a storage error in the same transaction fails as well: SQLite may have
+   * rolled back by itself, and then one more statement would be durable alone.
+   */
+  #failed(error: unknown): unknown {
+    if (!this.#db.open) return engineError("closed", "The store is closed.");
+    const translated = storageError(error);
+    if (this.#writing && translated instanceof HoldfastError) this.#failure = translated;
+    return translated;
   }
 
   #statement(sql: string): Database.Statement<unknown[]> {

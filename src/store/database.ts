@@ -22,6 +22,10 @@ import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
 export const BUSY_TIMEOUT_MS = 5000;
 /** A WAL that grew during a long read is cut back to this at the next checkpoint. */
 const WAL_KEPT_BYTES = 64 * 1024 * 1024;
+/** Pages in the WAL at which a commit also checkpoints: a group of a thousand actors writes some hundred. */
+const CHECKPOINT_PAGES = 4000;
+/** Pages kept in memory: what one large group changes must fit, or SQLite writes it out in the middle and reads it again. */
+const CACHE_BYTES = 32 * 1024 * 1024;
 /** Pause between two attempts to switch to WAL. */
 const WAL_RETRY_MS = 5;
 
@@ -30,9 +34,9 @@ SELECT (SELECT user_version FROM pragma_user_version) AS version,
   (SELECT application_id FROM pragma_application_id) AS application,
   (SELECT count(*) FROM sqlite_schema) AS objects`;
 
-/** Opens or creates a database for writing. */
-export function openWritable(options: WritableOptions): Database.Database {
-  const { busyTimeoutMs = BUSY_TIMEOUT_MS, synchronous = "full", rootId } = options;
+/** Opens or creates a database for writing. Where `from` is given, the database may have one of those ids instead. */
+export function openWritable(options: WritableOptions & { readonly from?: readonly string[] }): Database.Database {
+  const { busyTimeoutMs = BUSY_TIMEOUT_MS, synchronous = "full", rootId, from = [] } = options;
   // Absolute, because SQLite takes names such as `file:x` and `:memory:` for something else than a file.
   const file = resolve(options.file);
   createFile(file);
@@ -46,24 +50,77 @@ export function openWritable(options: WritableOptions): Database.Database {
       // On macOS a plain fsync leaves the data in the drive's cache; elsewhere this changes nothing.
       db.pragma(`fullfsync = ${synchronous === "full" ? "ON" : "OFF"}`);
       db.pragma(`journal_size_limit = ${WAL_KEPT_BYTES}`);
+      db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      db.pragma(`cache_size = ${-CACHE_BYTES / 1024}`);
       db.pragma("trusted_schema = OFF");
       db.transaction(() => migrate(db, rootId)).immediate();
-      refuseOtherRoot(db, rootId);
+      refuseOtherRoot(db, rootId, from);
     },
   );
+}
+
+/** Gives the database of a root another id, where it has one of those that are named. The caller holds the owner lock. */
+export function renameDatabase(options: { readonly file: string; readonly rootId: string; readonly from: readonly string[] }): void {
+  const db = openWritable(options);
+  try {
+    db.prepare("UPDATE root SET root_id = ? WHERE root_id <> ?").run(options.rootId, options.rootId);
+  } catch (error) {
+    throw storageError(error);
+  } finally {
+    db.close();
+  }
+}
+
+/** Copies the last commit of a database of any schema that is known into an empty file, which is not synced. */
+export function copyDatabase(options: { readonly from: string; readonly to: string; readonly busyTimeoutMs?: number | undefined }): {
+  readonly rootId: string;
+} {
+  const { from, to, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+  const db = openUnchanged(from, busyTimeoutMs);
+  try {
+    db.prepare("VACUUM INTO ?").run(to);
+    return { rootId: storedRootId(db) };
+  } catch (error) {
+    throw storageError(error);
+  } finally {
+    db.close();
+  }
 }
 
 /** Opens an existing database for reading, also beside a living owner or after one that was killed. Takes no lock that stops a writer. */
 export function openReadable(options: DatabaseOptions): Database.Database {
   const { busyTimeoutMs = BUSY_TIMEOUT_MS, rootId } = options;
   const file = resolve(options.file);
+  return opened(
+    () => openUnchanged(file, busyTimeoutMs),
+    (db) => {
+      const version = identify(db);
+      if (version < SCHEMA_VERSION)
+        throw engineError(
+          "schema_older",
+          `The database has schema ${version}; its owner brings it to ${SCHEMA_VERSION} when it opens it.`,
+          {
+            details: { path: file, version },
+          },
+        );
+      refuseOtherRoot(db, rootId);
+    },
+  );
+}
+
+/** Throws where a file is no database of ours: `root_not_found`, `root_invalid`, `schema_newer`. */
+export function refuseUnreadable(file: string): void {
+  openUnchanged(resolve(file), BUSY_TIMEOUT_MS).close();
+}
+
+/** A connection that only reads, to a database of any schema that is known. */
+function openUnchanged(file: string, busyTimeoutMs: number): Database.Database {
   if (!existsSync(file)) throw engineError("root_not_found", `There is no database at ${file}.`, { details: { path: file } });
   return opened(
     () => new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs }),
     (db) => {
       db.pragma("trusted_schema = OFF");
       if (identify(db) === 0) throw engineError("root_not_found", `The database at ${file} is still empty.`, { details: { path: file } });
-      refuseOtherRoot(db, rootId);
     },
   );
 }
@@ -149,11 +206,16 @@ function migrate(db: Database.Database, rootId: string | undefined): void {
   if (version !== SCHEMA_VERSION) db.pragma(`user_version = ${SCHEMA_VERSION}`);
 }
 
-function refuseOtherRoot(db: Database.Database, rootId: string | undefined): void {
+function refuseOtherRoot(db: Database.Database, rootId: string | undefined, from: readonly string[] = []): void {
+  const stored = storedRootId(db);
+  if (rootId === undefined || rootId === stored || from.includes(stored)) return;
+  throw engineError("root_invalid", `The database belongs to root ${stored}, not to ${rootId}.`, {
+    details: { expected: rootId, found: stored },
+  });
+}
+
+function storedRootId(db: Database.Database): string {
   const stored = db.prepare<[], string>("SELECT root_id FROM root").pluck().get();
   if (stored === undefined) throw engineError("journal_damaged", "The database does not say which root it belongs to.");
-  if (rootId !== undefined && rootId !== stored)
-    throw engineError("root_invalid", `The database belongs to root ${stored}, not to ${rootId}.`, {
-      details: { expected: rootId, found: stored },
-    });
+  return stored;
 }

@@ -9,7 +9,7 @@ import type { Clock } from "../actor/clock.ts";
 import type { Store } from "../actor/store.ts";
 import type { ClosableReader, WritableOptions } from "./option.ts";
 import { acquireOwnership } from "./owner.ts";
-import { openRoot, type Root } from "./root.ts";
+import { openRoot, presentMarker, type Root, refuseMoved, settleRoot } from "./root.ts";
 import { openSqliteReader, openSqliteStore } from "./sqlite.ts";
 
 export interface OwnedStoreOptions extends Pick<WritableOptions, "busyTimeoutMs" | "synchronous"> {
@@ -28,10 +28,12 @@ export interface OwnedStore {
   release(): void;
 }
 
-/** Opens a root as its owner. Errors: those of `openRoot`, `root_owned`, those of `openSqliteStore`. */
+/** Opens a root as its owner. Errors: those of `openRoot`, `root_moved`, `root_owned`, those of `openSqliteStore`. */
 export function openOwnedStore(options: OwnedStoreOptions): OwnedStore {
-  const root = openRoot(options);
-  const ownership = acquireOwnership(root, options);
+  const found = openRoot(options);
+  // Before the lock as well, whose file would be a trace in a directory that was copied.
+  refuseMoved(found);
+  const ownership = acquireOwnership(found, options);
   let store: Store | undefined;
   const release = () => {
     // A store that will not close (inside a write) keeps its lock: nobody else may write before it has ended.
@@ -39,6 +41,7 @@ export function openOwnedStore(options: OwnedStoreOptions): OwnedStore {
     ownership.release();
   };
   try {
+    const root = settleRoot(found);
     store = openSqliteStore({ ...options, file: root.databaseFile, rootId: root.rootId });
     return { store, root, release };
   } catch (error) {
@@ -50,6 +53,8 @@ export function openOwnedStore(options: OwnedStoreOptions): OwnedStore {
 /** Opens a root for reading, without a lock: beside its owner, or with none. Errors: those of `openRoot` and `openSqliteReader`. */
 export function openRootReader(path: string, options: { readonly busyTimeoutMs?: number } = {}): ClosableReader & { readonly root: Root } {
   const root = openRoot({ path, create: false });
-  const reader = openSqliteReader({ ...options, file: root.databaseFile, rootId: root.rootId });
+  // While an adoption is unfinished the database has the id of before or of after it; a reader may look all the same.
+  const rootId = presentMarker(root.path).adopting === undefined ? { rootId: root.rootId } : {};
+  const reader = openSqliteReader({ ...options, file: root.databaseFile, ...rootId });
   return Object.assign(reader, { root });
 }

@@ -109,6 +109,124 @@ CREATE TABLE blobs (
   bytes BLOB NOT NULL
 ) STRICT;
 `,
+  `
+-- The root remembers where it stood when it was last opened (ACT-8), and up to which time retention has removed what.
+ALTER TABLE root ADD COLUMN opened_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE root ADD COLUMN opened_position INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE root ADD COLUMN kept_position INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE root ADD COLUMN answers_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE root ADD COLUMN dead_letters_ms INTEGER NOT NULL DEFAULT 0;
+-- Read before its table goes: it may be above the last row that is left.
+UPDATE root SET opened_position = coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0);
+
+ALTER TABLE actors RENAME TO actors_1;
+ALTER TABLE journal RENAME TO journal_1;
+ALTER TABLE blobs RENAME TO blobs_1;
+
+-- AUTOINCREMENT, because final actors can be deleted: a used ordinal must not come back behind a reader's cursor.
+CREATE TABLE actors (
+  ordinal INTEGER PRIMARY KEY AUTOINCREMENT,
+  address TEXT NOT NULL UNIQUE,
+  machine TEXT NOT NULL,
+  id TEXT NOT NULL,
+  version TEXT NOT NULL,
+  definition TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('active', 'final')),
+  state TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  hash TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  created_ms INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  quarantine TEXT,
+  -- Last, because it is large: the columns before it are read without following its overflow pages.
+  snapshot TEXT NOT NULL
+) STRICT;
+
+-- Without AUTOINCREMENT, whose counter is one more page in every commit: root.opened_position and root.kept_position stand in for it.
+CREATE TABLE journal (
+  position INTEGER PRIMARY KEY,
+  actor TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  cause TEXT NOT NULL,
+  event TEXT NOT NULL,
+  facts TEXT NOT NULL,
+  actions TEXT NOT NULL,
+  version TEXT NOT NULL,
+  hash TEXT NOT NULL,
+  UNIQUE (actor, seq)
+) STRICT;
+
+CREATE TABLE blobs (
+  ordinal INTEGER PRIMARY KEY AUTOINCREMENT,
+  digest TEXT NOT NULL UNIQUE,
+  stored_ms INTEGER NOT NULL,
+  bytes BLOB NOT NULL
+) STRICT;
+
+INSERT INTO actors (ordinal, address, machine, id, version, definition, status, state, seq, hash, epoch, created_ms, updated_ms, quarantine, snapshot)
+  SELECT ordinal, address, machine, id, version, '', status, state, seq, hash, epoch, created_ms, updated_ms, quarantine, snapshot
+  FROM actors_1 ORDER BY ordinal;
+INSERT INTO journal (position, actor, seq, at_ms, cause, event, facts, actions, version, hash)
+  SELECT position, actor, seq, at_ms, cause, event, facts, actions, version, hash FROM journal_1 ORDER BY position;
+-- When it was stored is not known. The last moment that it can have been, to the hour: retention may err by keeping, not by removing.
+INSERT INTO blobs (digest, stored_ms, bytes)
+  SELECT digest, coalesce((SELECT at_ms - at_ms % 3600000 FROM journal ORDER BY position DESC LIMIT 1), 0), bytes FROM blobs_1 ORDER BY rowid;
+DROP TABLE actors_1;
+DROP TABLE journal_1;
+DROP TABLE blobs_1;
+
+-- No index on actors holds what an ordinary step changes (state, seq, hash, snapshot, updated_ms), except for final actors, which
+-- take no step: so a step writes one page of this table and none of an index.
+CREATE INDEX actors_unfinished ON actors (ordinal, epoch) WHERE status = 'active';
+CREATE INDEX actors_unfinished_of_machine ON actors (machine, ordinal, epoch) WHERE status = 'active';
+CREATE INDEX actors_unfinished_machine ON actors (machine, version, definition) WHERE status = 'active';
+CREATE INDEX actors_of_machine ON actors (machine, ordinal);
+CREATE INDEX actors_quarantined ON actors (ordinal) WHERE quarantine IS NOT NULL;
+-- Retention asks which final actors are old: what it reads is bounded by those, not by the final actors that are kept.
+CREATE INDEX actors_final ON actors (updated_ms, machine) WHERE status = 'final';
+
+-- The time of an older answer is taken to be that of its actor's last entry: it may be kept too long, and not too short.
+ALTER TABLE answers ADD COLUMN at_ms INTEGER NOT NULL DEFAULT 0;
+UPDATE answers SET at_ms = coalesce((SELECT updated_ms FROM actors WHERE address = answers.actor), 0);
+CREATE INDEX answers_by_time ON answers (at_ms);
+
+ALTER TABLE effects ADD COLUMN child TEXT;
+
+CREATE TABLE timers (
+  ordinal INTEGER PRIMARY KEY AUTOINCREMENT,
+  key TEXT NOT NULL UNIQUE,
+  actor TEXT NOT NULL,
+  id TEXT NOT NULL,
+  event TEXT NOT NULL,
+  delay TEXT NOT NULL,
+  policy TEXT NOT NULL CHECK (policy IN ('absolute', 'remaining', 'restart')),
+  delay_ms INTEGER NOT NULL,
+  due_ms INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('armed', 'parked'))
+) STRICT;
+CREATE INDEX timers_due ON timers (due_ms) WHERE state = 'armed';
+CREATE INDEX timers_parked ON timers (ordinal) WHERE state = 'parked';
+CREATE INDEX timers_of_actor ON timers (actor, ordinal);
+CREATE INDEX timers_rebased ON timers (policy) WHERE policy <> 'absolute';
+
+CREATE INDEX dead_letters_by_time ON dead_letters (at_ms);
+-- An opening asks for the letters that wait for a program of another version.
+CREATE INDEX dead_letters_for_reason ON dead_letters (reason);
+
+-- What is left of deleted actors.
+CREATE TABLE tombstones (
+  ordinal INTEGER PRIMARY KEY,
+  address TEXT NOT NULL UNIQUE,
+  machine TEXT NOT NULL,
+  version TEXT NOT NULL,
+  state TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  hash TEXT NOT NULL,
+  deleted_ms INTEGER NOT NULL
+) STRICT;
+`,
 ];
 
 /** The schema that this program writes; kept in `PRAGMA user_version`. */

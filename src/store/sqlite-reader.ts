@@ -7,44 +7,74 @@
  * Next: `sqlite-writer.ts`.
  */
 
-import { z } from "zod";
 import { engineError } from "../actor/error.ts";
 import type {
   ActorFilter,
   ActorRow,
   AnswerRow,
+  BlobRow,
   EffectRow,
   Page,
   PlacedDeadLetterRow,
   PlacedJournalRow,
-  Quarantine,
+  StartableEffectRow,
   StoreReader,
+  TimerRow,
+  TombstoneRow,
+  UnfinishedMachine,
+  Watermarks,
 } from "../actor/store.ts";
 import { pageBounds } from "./check.ts";
 import type { Connection } from "./connection.ts";
+import { SqlPage } from "./sqlite-page.ts";
+import { ACTOR, BLOB, DEAD_LETTER, EFFECT, JOURNAL, readActor, type StoredActor, TIMER, TOMBSTONE } from "./sqlite-row.ts";
 
-const ACTOR = `address, machine, id, version, status, state, seq, hash, snapshot, epoch,
-  created_ms AS createdMs, updated_ms AS updatedMs, quarantine`;
-const JOURNAL = "position, actor, seq, at_ms AS atMs, cause, event, facts, actions, version, body, hash";
-const EFFECT = "key, actor, name, params, scope, state, epoch, opened_ms AS openedMs, error";
-const DEAD_LETTER = "position, receiver, sender, seq, event, reason, at_ms AS atMs";
+/**
+ * Jumps from one machine, version and definition to the next along an index, so that it reads one entry for each and not one for each
+ * actor. The jump goes by ordinal, because a subquery gives one column only; and by column, because a comparison of rows would use
+ * the first column of the index alone.
+ */
+const UNFINISHED_MACHINES = `
+WITH RECURSIVE found (ordinal) AS (
+  SELECT (SELECT ordinal FROM actors INDEXED BY actors_unfinished_machine WHERE status = 'active' ORDER BY machine, version, definition LIMIT 1)
+  UNION ALL
+  SELECT coalesce(
+    ${nextUnfinished("later.machine = known.machine AND later.version = known.version AND later.definition > known.definition")},
+    ${nextUnfinished("later.machine = known.machine AND later.version > known.version")},
+    ${nextUnfinished("later.machine > known.machine")}
+  ) FROM found CROSS JOIN actors AS known ON known.ordinal = found.ordinal
+)
+SELECT machine, version, definition FROM found CROSS JOIN actors USING (ordinal)`;
 
-const quarantineSchema = z.object({ code: z.string(), message: z.string(), atMs: z.number(), event: z.string().exactOptional() });
+/** The counter of the last opening outlives rows that were cut off by force. */
+const LAST_POSITION = "max(opened_position, kept_position, coalesce((SELECT max(position) FROM journal), 0))";
+const STANDING = `
+SELECT epoch, opened_ms AS openedMs, opened_position AS openedPosition, ${LAST_POSITION} AS lastPosition FROM root`;
 
-/** An actor's row with its quarantine still as text. */
-type StoredActor<Row extends ActorRow = ActorRow> = Omit<Row, "quarantine"> & { readonly quarantine: string | null };
+/** Where a root stands. */
+export interface Standing {
+  readonly epoch: number;
+  /** When the present ownership began. */
+  readonly openedMs: number;
+  /** The last position at that time. */
+  readonly openedPosition: number;
+  /** The last position now. */
+  readonly lastPosition: number;
+}
+
+type Ordinal = { readonly ordinal: number };
 
 export class SqliteReader implements StoreReader {
   protected readonly connection: Connection;
   readonly rootId: string;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, rootId?: string) {
     this.connection = connection;
-    this.rootId = this.#root().root_id;
+    this.rootId = rootId ?? this.#root("root_id");
   }
 
   epoch(): number {
-    return this.#root().epoch;
+    return this.#root("epoch");
   }
 
   actor(address: string): ActorRow | undefined {
@@ -52,33 +82,30 @@ export class SqliteReader implements StoreReader {
     return row && readActor<ActorRow>(row);
   }
 
-  actors(filter: ActorFilter, page: Page): (ActorRow & { readonly ordinal: number })[] {
-    const where = new Where(page, "ordinal");
-    // Literals, not parameters: SQLite uses a partial index only where it can see the condition.
+  actors(filter: ActorFilter, page: Page): (ActorRow & Ordinal)[] {
+    const where = new SqlPage(page, "ordinal");
     if (filter.status !== undefined) where.literal(filter.status === "active" ? "status = 'active'" : "status = 'final'");
     if (filter.quarantined !== undefined) where.literal(filter.quarantined ? "quarantine IS NOT NULL" : "quarantine IS NULL");
-    if (filter.machine !== undefined) where.equal("machine", filter.machine);
+    where.equal("machine", filter.machine);
     if (filter.epochBelow !== undefined) where.add("epoch < ?", filter.epochBelow);
-    type Listed = ActorRow & { readonly ordinal: number };
-    return where
-      .select<StoredActor<Listed>>(this.connection, `ordinal, ${ACTOR}`, actorsTable(filter))
-      .map((row) => readActor<Listed>(row));
+    if (filter.updatedBeforeMs !== undefined) where.add("updated_ms < ?", filter.updatedBeforeMs);
+    return this.#selectActors(where, filter).map((row) => readActor<ActorRow & Ordinal>(row));
   }
 
   journal(actor: string, page: Page): PlacedJournalRow[] {
-    return new Where(page, "seq").equal("actor", actor).select(this.connection, JOURNAL, "journal");
+    return new SqlPage(page, "seq").equal("actor", actor).select(this.connection, JOURNAL, "journal");
   }
 
   entries(page: Page): PlacedJournalRow[] {
-    return new Where(page, "position").select(this.connection, JOURNAL, "journal");
+    return new SqlPage(page, "position").select(this.connection, JOURNAL, "journal");
   }
 
   lastPosition(): number {
-    return this.connection.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'journal'")?.seq ?? 0;
+    return this.standing().lastPosition;
   }
 
   answer(actor: string, key: string): AnswerRow | undefined {
-    return this.connection.get("SELECT actor, key, event, answer FROM answers WHERE actor = ? AND key = ?", actor, key);
+    return this.connection.get("SELECT actor, key, event, answer, at_ms AS atMs FROM answers WHERE actor = ? AND key = ?", actor, key);
   }
 
   identity(name: string): string | undefined {
@@ -93,17 +120,48 @@ export class SqliteReader implements StoreReader {
     return this.connection.get(`SELECT ${EFFECT} FROM effects WHERE key = ?`, key);
   }
 
-  effects(filter: { actor?: string; state?: EffectRow["state"] }, page: Page): (EffectRow & { readonly ordinal: number })[] {
-    const where = new Where(page, "ordinal");
-    if (filter.actor !== undefined) where.equal("actor", filter.actor);
-    if (filter.state !== undefined) where.equal("state", filter.state);
+  effects(filter: { actor?: string; state?: EffectRow["state"] }, page: Page): (EffectRow & Ordinal)[] {
+    const where = new SqlPage(page, "ordinal").equal("actor", filter.actor).equal("state", filter.state);
     return where.select(this.connection, `ordinal, ${EFFECT}`, "effects");
   }
 
+  startableEffects(page: Page): StartableEffectRow[] {
+    // From the open effects to their actors, whatever the planner believes of the sizes of either.
+    return new SqlPage(page, "effects.ordinal")
+      .literal("effects.state = 'open'")
+      .literal("actors.status = 'active'")
+      .literal("actors.quarantine IS NULL")
+      .select(
+        this.connection,
+        `effects.ordinal, ${EFFECT}, actors.machine, actors.version, actors.definition`,
+        "effects INDEXED BY effects_in_state CROSS JOIN actors ON actors.address = effects.actor",
+      );
+  }
+
+  timer(key: string): TimerRow | undefined {
+    return this.connection.get(`SELECT ${TIMER} FROM timers WHERE key = ?`, key);
+  }
+
+  timers(filter: { actor?: string }, page: Page): (TimerRow & Ordinal)[] {
+    return new SqlPage(page, "ordinal").equal("actor", filter.actor).select(this.connection, `ordinal, ${TIMER}`, "timers");
+  }
+
+  dueTimers(untilMs: number, limit: number): (TimerRow & Ordinal)[] {
+    const sql = `SELECT ordinal, ${TIMER} FROM timers WHERE state = 'armed' AND due_ms <= ? ORDER BY due_ms, ordinal LIMIT ?`;
+    return this.connection.all(sql, untilMs, pageBounds({ limit }).limit);
+  }
+
+  nextDueMs(): number | undefined {
+    const sql = "SELECT due_ms AS dueMs FROM timers WHERE state = 'armed' ORDER BY due_ms LIMIT 1";
+    return this.connection.get<{ dueMs: number }>(sql)?.dueMs;
+  }
+
+  unfinishedMachines(): UnfinishedMachine[] {
+    return this.connection.all(UNFINISHED_MACHINES);
+  }
+
   deadLetters(filter: { receiver?: string; reason?: string }, page: Page): PlacedDeadLetterRow[] {
-    const where = new Where(page, "position");
-    if (filter.receiver !== undefined) where.equal("receiver", filter.receiver);
-    if (filter.reason !== undefined) where.equal("reason", filter.reason);
+    const where = new SqlPage(page, "position").equal("receiver", filter.receiver).equal("reason", filter.reason);
     return where.select(this.connection, DEAD_LETTER, "dead_letters");
   }
 
@@ -112,66 +170,55 @@ export class SqliteReader implements StoreReader {
     return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  #root(): { readonly root_id: string; readonly epoch: number } {
-    const row = this.connection.get<{ root_id: string; epoch: number }>("SELECT root_id, epoch FROM root");
-    if (!row) throw engineError("journal_damaged", "The database does not say which root it belongs to.");
-    return row;
+  blobs(page: Page): BlobRow[] {
+    return new SqlPage(page, "ordinal").select(this.connection, BLOB, "blobs");
+  }
+
+  tombstone(address: string): TombstoneRow | undefined {
+    return this.connection.get(`SELECT ${TOMBSTONE} FROM tombstones WHERE address = ?`, address);
+  }
+
+  tombstones(page: Page): (TombstoneRow & Ordinal)[] {
+    return new SqlPage(page, "ordinal").select(this.connection, `ordinal, ${TOMBSTONE}`, "tombstones");
+  }
+
+  watermarks(): Watermarks {
+    const row = this.connection.get<Watermarks>("SELECT answers_ms AS answersMs, dead_letters_ms AS deadLettersMs FROM root");
+    return row ?? { answersMs: 0, deadLettersMs: 0 };
+  }
+
+  /** Throws `journal_damaged` where a number is beyond what can be counted: nothing could be written after it. */
+  protected standing(): Standing {
+    const standing = this.connection.get<Standing>(STANDING) ?? noRoot();
+    const wrong = Object.entries(standing).find(([, value]) => !Number.isSafeInteger(value) || value === Number.MAX_SAFE_INTEGER);
+    if (wrong) throw engineError("journal_damaged", `The database cannot say where it stands: its ${wrong[0]} is ${wrong[1]}.`);
+    return standing;
+  }
+
+  /** Not with the last position, so that a journal that cannot be read does not hide who owns what. */
+  #root<Value>(column: "root_id" | "epoch"): Value {
+    return (this.connection.get<{ value: Value }>(`SELECT ${column} AS value FROM root`) ?? noRoot()).value;
+  }
+
+  /**
+   * Names the index where the planner would not choose it: it knows no sizes, and walks all actors of a machine to find the few
+   * that are unfinished, or all final ones to find the few that are old.
+   */
+  #selectActors(where: SqlPage, { status, machine, updatedBeforeMs }: ActorFilter): StoredActor<ActorRow & Ordinal>[] {
+    const columns = `ordinal, ${ACTOR}`;
+    if (status === "final" && updatedBeforeMs !== undefined)
+      return where.selectByCursor(this.connection, columns, "actors", "actors_final");
+    if (status !== "active") return where.select(this.connection, columns, "actors");
+    const index = machine === undefined ? "actors_unfinished" : "actors_unfinished_of_machine";
+    return where.select(this.connection, columns, `actors INDEXED BY ${index}`);
   }
 }
 
-/** The conditions of one page of a list. Each combination of conditions is one constant text, so its statement is prepared once. */
-class Where {
-  readonly #cursor: string;
-  readonly #limit: number;
-  readonly #conditions: string[];
-  readonly #values: unknown[];
-
-  constructor(page: Page, cursor: string) {
-    const { after, limit } = pageBounds(page);
-    this.#cursor = cursor;
-    this.#limit = limit;
-    this.#conditions = [`${cursor} > ?`];
-    this.#values = [after];
-  }
-
-  literal(condition: string): this {
-    this.#conditions.push(condition);
-    return this;
-  }
-
-  add(condition: string, value: unknown): this {
-    this.#values.push(value);
-    return this.literal(condition);
-  }
-
-  equal(column: string, value: string): this {
-    return this.add(`${column} = ?`, value);
-  }
-
-  select<Row>(connection: Connection, columns: string, table: string): Row[] {
-    const sql = `SELECT ${columns} FROM ${table} WHERE ${this.#conditions.join(" AND ")} ORDER BY ${this.#cursor} LIMIT ?`;
-    return connection.all<Row>(sql, ...this.#values, this.#limit);
-  }
+function nextUnfinished(condition: string): string {
+  return `(SELECT later.ordinal FROM actors AS later INDEXED BY actors_unfinished_machine WHERE later.status = 'active' AND ${condition}
+      ORDER BY later.machine, later.version, later.definition LIMIT 1)`;
 }
 
-/**
- * Names the index where the planner would not choose it: it knows no sizes, and walks all actors of a machine to find the few
- * that are unfinished.
- */
-function actorsTable({ status, machine }: ActorFilter): string {
-  if (status !== "active") return "actors";
-  return `actors INDEXED BY ${machine === undefined ? "actors_unfinished" : "actors_unfinished_of_machine"}`;
-}
-
-function readActor<Row extends ActorRow>(row: StoredActor<Row>): Row {
-  return { ...row, quarantine: row.quarantine === null ? null : readQuarantine(row.quarantine) } as unknown as Row;
-}
-
-/** A quarantine record that cannot be read keeps its actor aside all the same, and does not stop a list that contains it (ACT-10). */
-function readQuarantine(text: string): Quarantine {
-  try {
-    return quarantineSchema.parse(JSON.parse(text));
-  } catch {
-    return { code: "journal_damaged", message: "The record of why this actor was set aside cannot be read.", atMs: 0 };
-  }
+function noRoot(): never {
+  throw engineError("journal_damaged", "The database does not say which root it belongs to.");
 }

@@ -1,7 +1,7 @@
 /**
  * The store on SQLite: one file in WAL mode, one writer, any number of readers in other processes.
  *
- * Guarantees: the five duties of `actor/store.ts`. The epoch is compared inside the transaction, under the write lock, before the
+ * Guarantees: the duties of `actor/store.ts`. The epoch is compared inside the transaction, under the write lock, before the
  * body runs (ACT-2). Takes no owner lock itself: that is `owner.ts`, put together in `root-store.ts`.
  *
  * Next: `database.ts`.
@@ -9,30 +9,33 @@
 
 import { engineError } from "../actor/error.ts";
 import type { Store, StoreWriter } from "../actor/store.ts";
-import { breach, refusePromise } from "./check.ts";
+import { refusePromise } from "./check.ts";
 import { Connection } from "./connection.ts";
 import { openReadable, openWritable } from "./database.ts";
 import type { ClosableReader, DatabaseOptions, WritableOptions } from "./option.ts";
+import { beginEpoch } from "./sqlite-epoch.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { SqliteWriter } from "./sqlite-writer.ts";
 
 export class SqliteStore extends SqliteReader implements Store {
-  beginEpoch(): number {
-    return this.connection.transaction(() => {
-      const row = this.connection.get<{ epoch: number }>("UPDATE root SET epoch = epoch + 1 RETURNING epoch");
-      if (!row) throw breach("the root row is missing");
-      return row.epoch;
-    });
+  /** What `PRAGMA data_version` said in the last write that was committed. */
+  #seenVersion: number | undefined;
+
+  beginEpoch(atMs: number): number {
+    return this.connection.transaction(() => beginEpoch(this.connection, this.standing(), atMs));
   }
 
   write<T>(epoch: number, body: (writer: StoreWriter) => T): T {
-    return this.connection.transaction(() => {
-      const current = this.epoch();
+    let version: number | undefined;
+    const result = this.connection.transaction(() => {
+      const { epoch: current, lastPosition } = this.standing();
       if (current !== epoch)
         throw engineError("not_owner", `Epoch ${epoch} is over; ${current} is current. Nothing was written.`, {
           details: { epoch, current },
         });
-      const writer = new SqliteWriter(this.connection);
+      version = this.#dataVersion();
+      const changedElsewhere = version !== this.#seenVersion;
+      const writer = new SqliteWriter(this.connection, { rootId: this.rootId, lastPosition, changedElsewhere });
       try {
         const result = body(writer);
         refusePromise(result);
@@ -41,6 +44,14 @@ export class SqliteStore extends SqliteReader implements Store {
         writer.end();
       }
     });
+    // Not before the commit: where the write failed, whoever asks next must hear of the change again.
+    this.#seenVersion = version;
+    return result;
+  }
+
+  /** Changes when another connection commits, and not when this one does. Inside a transaction it can change no more. */
+  #dataVersion(): number | undefined {
+    return this.connection.get<{ data_version: number }>("PRAGMA data_version")?.data_version;
   }
 
   close(): void {

@@ -1,8 +1,8 @@
 /** The conformance suite of stores, continued: what is kept of each kind of row, and in which order it is listed. */
 
 import assert from "node:assert/strict";
-import type { ActorRow, Store, StoreWriter } from "../actor/store.ts";
-import { ALL, actorRow, digestOf, effectRow, entryRow, letterRow, type Promised } from "./store-row.ts";
+import type { ActorRow, Advance, Store, StoreWriter } from "../actor/store.ts";
+import { ALL, actorRow, answerRow, effectRow, entryRow, letterRow, NOW_MS, type Promised } from "./store-row.ts";
 
 /** The promises about actors. */
 export function actors(promised: Promised): void {
@@ -27,37 +27,100 @@ export function actors(promised: Promised): void {
     }
     assert.deepEqual(seen, addresses);
   });
-  promised("lists are filtered by machine, status, quarantine and epoch, in any combination", (store, epoch) => {
+  promised("lists are filtered by machine, status, quarantine, epoch and time, in any combination", (store, epoch) => {
     const rows: ActorRow[] = [];
     for (const machine of ["m", "n"])
       for (const status of ["active", "final"] as const)
         for (const quarantine of [null, { code: "c", message: "m", atMs: 1 }])
-          for (const row of [1, 2]) rows.push(actorRow(`${machine}/${rows.length}`, { status, quarantine, epoch: row }));
+          for (const row of [1, 2])
+            rows.push(actorRow(`${machine}/${rows.length}`, { status, quarantine, epoch: row, updatedMs: 50 - rows.length }));
     store.write(epoch, (writer) => rows.forEach((row) => void writer.putActor(row)));
     for (const machine of [undefined, "m"])
       for (const status of [undefined, "active", "final"] as const)
         for (const quarantined of [undefined, true, false])
-          for (const epochBelow of [undefined, 2]) {
-            const expected = rows.filter(
-              (row) =>
-                (machine === undefined || row.machine === machine) &&
-                (status === undefined || row.status === status) &&
-                (quarantined === undefined || (row.quarantine !== null) === quarantined) &&
-                (epochBelow === undefined || row.epoch < epochBelow),
-            );
-            const filter = {
-              ...(machine && { machine }),
-              ...(status && { status }),
-              ...(quarantined !== undefined && { quarantined }),
-              ...(epochBelow && { epochBelow }),
-            };
-            const found = store.actors(filter, ALL).map((row) => row.address);
-            assert.deepEqual(
-              found,
-              expected.map((row) => row.address),
-              JSON.stringify(filter),
-            );
-          }
+          for (const epochBelow of [undefined, 2])
+            for (const updatedBeforeMs of [undefined, 45]) {
+              const filter = { machine, status, quarantined, epochBelow, updatedBeforeMs };
+              const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+              const expected = rows.filter(
+                (row) =>
+                  row.machine === (machine ?? row.machine) &&
+                  row.status === (status ?? row.status) &&
+                  (row.quarantine !== null) === (quarantined ?? row.quarantine !== null) &&
+                  row.epoch < (epochBelow ?? Infinity) &&
+                  row.updatedMs < (updatedBeforeMs ?? Infinity),
+              );
+              const addresses = (found: readonly ActorRow[]) => found.map((row) => row.address);
+              const all = store.actors(given, ALL);
+              assert.deepEqual(addresses(all), addresses(expected), JSON.stringify(filter));
+              const paged = store.actors(given, { after: all[0]?.ordinal ?? 0, limit: 2 });
+              assert.deepEqual(addresses(paged), addresses(expected.slice(1, 3)), JSON.stringify(filter));
+            }
+  });
+}
+
+/** The promises about the ordinary step of an actor, and about what is asked of all unfinished ones. */
+export function steps(promised: Promised): void {
+  const step = (more: Partial<Advance> = {}): Advance => ({
+    address: "m/a",
+    state: "moved",
+    seq: 2,
+    hash: "h2",
+    snapshot: "[2]",
+    updatedMs: NOW_MS + 2,
+    ...more,
+  });
+  promised("an ordinary step changes its columns and no others, and keeps the ordinal", (store, epoch) => {
+    const quarantine = { code: "c", message: "m", atMs: 1, event: "{}" };
+    store.write(epoch, (writer) => ["m/a", "m/b"].forEach((address) => void writer.putActor(actorRow(address, { quarantine }))));
+    const [a, b] = store.actors({}, ALL);
+    store.write(epoch, (writer) => writer.advanceActor(1, { ...step(), version: "never", epoch: 99 } as Advance));
+    assert.deepEqual(store.actors({}, ALL), [{ ...a, ...step() }, b]);
+    assert.deepEqual(store.actor("m/a"), actorRow("m/a", { ...step(), quarantine }));
+  });
+  promised("a step from a revision at which the actor is not, or of no actor, is refused", (store, epoch) => {
+    store.write(epoch, (writer) => writer.putActor(actorRow("m/a")));
+    for (const from of [0, 2]) assert.throws(() => store.write(epoch, (writer) => writer.advanceActor(from, step())), /not at revision/);
+    assert.throws(() => store.write(epoch, (writer) => writer.advanceActor(1, step({ address: "m/b" }))), /not at revision/);
+    assert.deepEqual(store.actor("m/a"), actorRow("m/a"));
+  });
+  promised("steps of one write build on each other, and are taken back together", (store, epoch) => {
+    store.write(epoch, (writer) => writer.putActor(actorRow("m/a")));
+    const two = (writer: StoreWriter) => {
+      writer.advanceActor(1, step());
+      writer.advanceActor(2, step({ seq: 3, state: "again" }));
+      assert.equal(writer.actor("m/a")?.state, "again");
+    };
+    const fail = (writer: StoreWriter) => {
+      two(writer);
+      throw new Error("undone");
+    };
+    assert.throws(() => store.write(epoch, fail), /undone/);
+    assert.equal(store.actor("m/a")?.seq, 1);
+    store.write(epoch, two);
+    assert.equal(store.actor("m/a")?.seq, 3);
+  });
+  promised("the machines of unfinished actors are listed once each, in order", (store, epoch) => {
+    assert.deepEqual(store.unfinishedMachines(), []);
+    const expected = [["a", "1", ""], ["a", "1", "d"], ["a", "2", ""], ["b", "1", "d"], ["\uffee", "1", "d"], ["😀", "1", "d"]]; // biome-ignore format: a table
+    store.write(epoch, (writer) => {
+      for (const [machine = "", version = "", definition = ""] of [...expected].reverse())
+        for (const id of ["x", "y"]) writer.putActor(actorRow(`${machine}/${id}${version}${definition}`, { version, definition }));
+      writer.putActor(actorRow("c/over", { status: "final" }));
+      writer.putActor(actorRow("b/aside", { version: "1", definition: "d", quarantine: { code: "c", message: "m", atMs: 1 } }));
+    });
+    assert.deepEqual(
+      store.unfinishedMachines(),
+      expected.map(([machine, version, definition]) => ({ machine, version, definition })),
+    );
+  });
+  promised("nothing is said to have changed elsewhere where only this store wrote", (store, epoch) => {
+    store.write(epoch, () => undefined);
+    for (let time = 1; time < 3; time++)
+      store.write(epoch, (writer) => {
+        assert.equal(writer.isChangedElsewhere(), false);
+        writer.putActor(actorRow("m/a", { seq: time }));
+      });
   });
 }
 
@@ -142,12 +205,35 @@ export function effects(promised: Promised): void {
   });
 }
 
-/** The promises about answers, identities, dead letters and blobs. */
+/** The promises about effects that may start. */
+export function startable(promised: Promised): void {
+  promised("open effects of unfinished actors that are not set aside may start, and come with their machines", (store, epoch) => {
+    store.write(epoch, (writer) => {
+      writer.putActor(actorRow("m/a", { version: "7", definition: "d7" }));
+      writer.putActor(actorRow("m/over", { status: "final" }));
+      writer.putActor(actorRow("m/aside", { quarantine: { code: "c", message: "m", atMs: 1 } }));
+      for (const actor of ["m/over", "m/a", "m/aside", "m/none"])
+        for (const state of ["started", "open", "unknown", "exhausted"] as const)
+          writer.putEffect(effectRow(`${actor}:${state}`, { actor, state, child: "c" }));
+      writer.putEffect(effectRow("m/a:more"));
+    });
+    const [first, second] = store.startableEffects(ALL);
+    const machine = { machine: "m", version: "7", definition: "d7" };
+    assert.deepEqual(first, { ...effectRow("m/a:open", { child: "c" }), ...machine, ordinal: first?.ordinal });
+    assert.deepEqual(second, { ...effectRow("m/a:more"), ...machine, ordinal: second?.ordinal });
+    assert.equal(store.startableEffects(ALL).length, 2);
+    assert.deepEqual(store.startableEffects({ limit: 1 }), [first]);
+    assert.deepEqual(store.startableEffects({ after: first?.ordinal ?? 0, limit: 5 }), [second]);
+    assert.equal(store.effects({ state: "open" }, ALL).find((row) => row.key === "m/a:open")?.ordinal, first?.ordinal);
+  });
+}
+
+/** The promises about answers, identities and dead letters. */
 export function records(promised: Promised): void {
   promised("a recorded answer stays: the same one again is harmless, another is refused", (store, epoch) => {
-    const answer = { actor: "m/a", key: "k", event: "e", answer: "{}" };
+    const answer = answerRow("m/a", "k");
     store.write(epoch, (writer) => writer.putAnswer(answer));
-    store.write(epoch, (writer) => writer.putAnswer(answer));
+    store.write(epoch, (writer) => writer.putAnswer({ ...answer, atMs: NOW_MS + 1 }));
     assert.throws(() => store.write(epoch, (writer) => writer.putAnswer({ ...answer, answer: "[]" })), /another answer/);
     assert.deepEqual(store.answer("m/a", "k"), answer);
     assert.equal(store.answer("m/a", "K"), undefined);
@@ -169,16 +255,5 @@ export function records(promised: Promised): void {
     assert.deepEqual(positions({ receiver: "m/a", reason: "actor_not_found" }), [1, 4]);
     assert.deepEqual(positions({ reason: "actor_final" }), [3]);
     assert.deepEqual(positions({}, { after: 1, limit: 2 }), [2, 3]);
-  });
-  promised("a blob is stored once under its digest and comes back whole", (store, epoch) => {
-    const bytes = Uint8Array.from({ length: 100_000 }, (_, index) => index % 251);
-    const digest = digestOf(bytes);
-    for (let time = 0; time < 2; time++) store.write(epoch, (writer) => writer.putBlob(digest, bytes));
-    assert.deepEqual(store.blob(digest), bytes);
-    assert.equal(store.blob(digestOf(new Uint8Array())), undefined);
-    assert.throws(() => store.write(epoch, (writer) => writer.putBlob(digest, new Uint8Array([1]))), /not the SHA-256/);
-    const empty = new Uint8Array();
-    store.write(epoch, (writer) => writer.putBlob(digestOf(empty), empty));
-    assert.deepEqual(store.blob(digestOf(empty)), empty);
   });
 }

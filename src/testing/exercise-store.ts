@@ -7,19 +7,24 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
 import type { Store, StoreWriter } from "../actor/store.ts";
-import { actors, effects, journal, records } from "./exercise-store-lists.ts";
+import { actors, effects, journal, records, startable, steps } from "./exercise-store-lists.ts";
+import { blobs, deletion, watermarks } from "./exercise-store-retention.ts";
+import { openings, timers } from "./exercise-store-timers.ts";
 import {
   ALL,
   AWKWARD,
   actorRow,
+  answerRow,
   digestOf,
   effectRow,
   entryRow,
   everything,
   hasCode,
   letterRow,
+  NOW_MS,
   type Promised,
   putOneOfEach,
+  timerRow,
 } from "./store-row.ts";
 
 /** The two functions that the suite needs; those of vitest, jest, node:test and mocha (`it`) fit. */
@@ -37,7 +42,7 @@ export function exerciseStore(name: string, open: OpenStore, framework: TestFram
     framework.test(promise, async () => {
       const store = await open();
       try {
-        await body(store, store.beginEpoch());
+        await body(store, store.beginEpoch(NOW_MS));
       } finally {
         store.close();
       }
@@ -50,7 +55,14 @@ export function exerciseStore(name: string, open: OpenStore, framework: TestFram
     framework.describe("actors", () => actors(promised));
     framework.describe("journal", () => journal(promised));
     framework.describe("effects", () => effects(promised));
-    framework.describe("answers, identities, dead letters, blobs", () => records(promised));
+    framework.describe("effects that may start", () => startable(promised));
+    framework.describe("steps", () => steps(promised));
+    framework.describe("timers", () => timers(promised));
+    framework.describe("the beginning of an ownership", () => openings(promised));
+    framework.describe("answers, identities, dead letters", () => records(promised));
+    framework.describe("blobs", () => blobs(promised));
+    framework.describe("deletion", () => deletion(promised));
+    framework.describe("watermarks", () => watermarks(promised));
   });
 }
 
@@ -65,9 +77,10 @@ function transactions(promised: Promised): void {
     );
     assert.deepEqual(store.actor("m/a"), actorRow("m/a"));
     assert.deepEqual(store.entries(ALL), [{ ...entryRow("m/a", 1), position: 1 }]);
-    assert.deepEqual(store.answer("m/a", "k"), { actor: "m/a", key: "k", event: "e", answer: "{}" });
+    assert.deepEqual(store.answer("m/a", "k"), answerRow("m/a", "k"));
     assert.equal(store.identity("id-a"), "m/a");
     assert.deepEqual(store.effect("effect-a"), effectRow("effect-a"));
+    assert.deepEqual(store.timer("timer-a"), timerRow("timer-a"));
     assert.deepEqual(store.deadLetters({}, ALL), [{ ...letterRow("m/a"), position: 1 }]);
     assert.equal(Buffer.from(store.blob(digestOf(Buffer.from("a"))) ?? []).toString(), "a");
   });
@@ -87,7 +100,11 @@ function transactions(promised: Promised): void {
   });
   promised("leaves nothing when its body throws, and the error passes through unchanged", (store, epoch) => {
     store.write(epoch, (writer) => putOneOfEach(writer, "a"));
-    store.write(epoch, (writer) => writer.putEffect(effectRow("effect-last")));
+    store.write(epoch, (writer) => {
+      writer.putEffect(effectRow("effect-last"));
+      writer.putTimer(timerRow("timer-last"));
+      writer.putBlob(digestOf(Buffer.from("last")), Buffer.from("last"), NOW_MS);
+    });
     const before = everything(store);
     const thrown = new TypeError("mine");
     const body = (writer: StoreWriter) => {
@@ -97,6 +114,11 @@ function transactions(promised: Promised): void {
       writer.deleteEffect("effect-a");
       writer.putEffect(effectRow("effect-a", { name: "again" }));
       writer.deleteEffect("effect-last");
+      writer.putTimer(timerRow("timer-a", { dueMs: 1 }));
+      writer.deleteTimer("timer-last");
+      writer.putTimer(timerRow("timer-last", { state: "parked" }));
+      writer.putBlob(digestOf(Buffer.from("a")), Buffer.from("a"), NOW_MS * 2);
+      writer.deleteBlob(digestOf(Buffer.from("last")));
       throw thrown;
     };
     assert.throws(
@@ -115,24 +137,34 @@ function transactions(promised: Promised): void {
 function fidelity(promised: Promised): void {
   promised("text comes back byte for byte, ids in any script included", (store, epoch) => {
     const address = `m/${AWKWARD}`;
-    const quarantine = { code: "event_poisoned", message: AWKWARD, atMs: 7, event: AWKWARD };
-    const actor = actorRow(address, { snapshot: AWKWARD, state: AWKWARD, hash: AWKWARD, version: AWKWARD, quarantine });
-    const entry = entryRow(address, 1, { cause: AWKWARD, event: AWKWARD, facts: AWKWARD, actions: AWKWARD, body: AWKWARD, hash: AWKWARD });
-    const effect = effectRow(AWKWARD, { actor: address, name: AWKWARD, params: AWKWARD, scope: AWKWARD, error: AWKWARD });
+    const quarantine = { code: "event_poisoned", message: AWKWARD, atMs: 7, event: AWKWARD, source: AWKWARD };
+    const actor = actorRow(address, {
+      snapshot: AWKWARD,
+      state: AWKWARD,
+      hash: AWKWARD,
+      version: AWKWARD,
+      definition: AWKWARD,
+      quarantine,
+    });
+    const entry = entryRow(address, 1, { cause: AWKWARD, event: AWKWARD, facts: AWKWARD, actions: AWKWARD, hash: AWKWARD });
+    const effect = effectRow(AWKWARD, { actor: address, name: AWKWARD, params: AWKWARD, scope: AWKWARD, child: AWKWARD, error: AWKWARD });
+    const timer = timerRow(AWKWARD, { actor: address, id: AWKWARD, event: AWKWARD, delay: AWKWARD });
     const letter = letterRow(address, { sender: AWKWARD, event: AWKWARD, reason: AWKWARD });
     store.write(epoch, (writer) => {
       writer.putActor(actor);
       writer.appendEntry(entry);
       writer.putEffect(effect);
+      writer.putTimer(timer);
       writer.putDeadLetter(letter);
-      writer.putAnswer({ actor: address, key: AWKWARD, event: AWKWARD, answer: AWKWARD });
+      writer.putAnswer(answerRow(address, AWKWARD, { event: AWKWARD, answer: AWKWARD }));
       writer.putIdentity(AWKWARD, address);
     });
     assert.deepEqual(store.actor(address), actor);
     assert.deepEqual(store.journal(address, ALL), [{ ...entry, position: 1 }]);
     assert.deepEqual(store.effect(AWKWARD), effect);
+    assert.deepEqual(store.timers({ actor: address }, ALL), [{ ...timer, ordinal: store.timers({}, ALL)[0]?.ordinal }]);
     assert.deepEqual(store.deadLetters({ receiver: address, reason: AWKWARD }, ALL), [{ ...letter, position: 1 }]);
-    assert.deepEqual(store.answer(address, AWKWARD), { actor: address, key: AWKWARD, event: AWKWARD, answer: AWKWARD });
+    assert.deepEqual(store.answer(address, AWKWARD), answerRow(address, AWKWARD, { event: AWKWARD, answer: AWKWARD }));
     assert.deepEqual(store.identities(address), [AWKWARD]);
     assert.equal(store.actor(`m/${AWKWARD.normalize("NFC")}`), undefined);
   });
@@ -142,7 +174,7 @@ function fidelity(promised: Promised): void {
     const digest = digestOf(bytes);
     store.write(epoch, (writer) => {
       writer.putActor(row);
-      writer.putBlob(digest, bytes);
+      writer.putBlob(digest, bytes, NOW_MS);
     });
     row.state = "changed";
     row.quarantine.message = "changed";
@@ -157,7 +189,7 @@ function refusals(promised: Promised): void {
     store.write(epoch, (writer) => {
       writer.putActor(actorRow("m/a"));
       assert.throws(() => store.write(epoch, (inner) => inner.putActor(actorRow("m/b"))), /write inside a write/);
-      assert.throws(() => store.beginEpoch(), /write inside a write/);
+      assert.throws(() => store.beginEpoch(NOW_MS), /write inside a write/);
       assert.throws(() => store.close(), /inside a write/);
       writer.putActor(actorRow("m/c"));
     });
@@ -180,7 +212,17 @@ function refusals(promised: Promised): void {
   promised("a writer that is kept after its write", (store, epoch) => {
     const kept = store.write(epoch, (writer) => writer);
     assert.throws(() => putOneOfEach(kept, "a"), /after its write/);
-    assert.throws(() => kept.deleteEffect("x"), /after its write/);
+    for (const late of [
+      () => kept.deleteEffect("x"),
+      () => kept.deleteTimer("x"),
+      () => kept.deleteBlob("x"),
+      () => kept.deleteDeadLetter(1),
+      () => kept.deleteActor("m/a", 1),
+      () => kept.deleteAnswers(1, 1),
+      () => kept.deleteDeadLetters(1, 1),
+      () => kept.advanceActor(1, actorRow("m/a")),
+    ])
+      assert.throws(late, /after its write/);
     assert.deepEqual(store.actors({}, ALL), []);
   });
   promised("text and numbers that would come back changed", (store, epoch) => {
@@ -188,6 +230,13 @@ function refusals(promised: Promised): void {
     refused((writer) => writer.putIdentity("lone \ud800", "m/a"));
     refused((writer) => writer.putActor(actorRow("m/a", { updatedMs: 1.5 })));
     refused((writer) => writer.appendEntry(entryRow("m/a", 2 ** 53)));
+    refused((writer) => writer.putActor(actorRow("m/a", { quarantine: { code: "lone \udfff", message: "m", atMs: 1 } })));
+    refused((writer) => writer.putTimer(timerRow("t", { dueMs: Number.NaN })));
+    refused((writer) => writer.putEffect(effectRow("e", { child: "lone \ud800" })));
+    refused((writer) => writer.putBlob(digestOf(new Uint8Array()), new Uint8Array(), 0.5));
+    store.write(epoch, (writer) => writer.putActor(actorRow("m/a")));
+    refused((writer) => writer.advanceActor(1, actorRow("m/a", { snapshot: "lone \ud800" })));
+    assert.deepEqual(store.actor("m/a"), actorRow("m/a"));
     assert.equal(store.lastPosition(), 0);
   });
   promised("pages out of bounds", (store) => {
@@ -197,6 +246,11 @@ function refusals(promised: Promised): void {
         () => store.entries(page),
         () => store.journal("m/a", page),
         () => store.effects({}, page),
+        () => store.startableEffects(page),
+        () => store.timers({}, page),
+        () => store.blobs(page),
+        () => store.tombstones(page),
+        () => store.deadLetters({}, page),
       ])
         assert.throws(list, RangeError);
   });
@@ -205,7 +259,7 @@ function refusals(promised: Promised): void {
     store.close();
     assert.throws(() => store.epoch(), hasCode("closed"));
     assert.throws(() => store.actors({}, ALL), hasCode("closed"));
-    assert.throws(() => store.beginEpoch(), hasCode("closed"));
+    assert.throws(() => store.beginEpoch(NOW_MS), hasCode("closed"));
     assert.throws(() => store.write(epoch, () => undefined), hasCode("closed"));
   });
 }
@@ -213,12 +267,12 @@ function refusals(promised: Promised): void {
 function epochs(promised: Promised): void {
   promised("each ownership has the next epoch", (store, epoch) => {
     assert.equal(epoch, 1);
-    assert.equal(store.beginEpoch(), 2);
+    assert.equal(store.beginEpoch(NOW_MS), 2);
     assert.equal(store.epoch(), 2);
   });
   promised("a writer whose epoch is not current does not even begin (ACT-2)", (store, epoch) => {
     store.write(epoch, (writer) => putOneOfEach(writer, "a"));
-    const current = store.beginEpoch();
+    const current = store.beginEpoch(NOW_MS);
     const before = everything(store);
     for (const stale of [epoch, current + 1, 0])
       assert.throws(() => store.write(stale, () => assert.fail("the body ran")), hasCode("not_owner"));

@@ -43,7 +43,7 @@ describe.each(STORES)("a writer whose epoch is over (%s)", (kind) => {
     const { store } = place(kind);
     const stale = await open(store);
     const actor = await make(stale);
-    const epoch = store.beginEpoch();
+    const epoch = store.beginEpoch(Date.now());
     expect(await actor.send({ type: "count.add", by: 1 })).toMatchObject({ kind: "refused", code: "not_owner" });
     expect(await rejection(make(stale, "b"))).toMatchObject({ code: "not_owner" });
     expect(await rejection(stale.putBlob(new Uint8Array([1])))).toMatchObject({ code: "not_owner" });
@@ -60,7 +60,7 @@ describe.each(STORES)("a writer whose epoch is over (%s)", (kind) => {
     const stale = await open(store, { effects: { work } });
     const actor = await make(stale);
     await actor.send({ type: "work.start", by: 1 });
-    store.beginEpoch();
+    store.beginEpoch(Date.now());
     await actor.send({ type: "count.add", by: 1 });
     expect(await aborted.passed).toMatchObject({ code: "closed" });
     expect(stale.effects().map((row) => row.state)).toEqual(["open"]);

@@ -274,7 +274,7 @@ it("who waits on a root that another process took is told so", async () => {
       for await (const _ of a.watch());
     })(),
   );
-  store.beginEpoch();
+  store.beginEpoch(Date.now());
   expect(await a.send({ type: "odd.hello" })).toMatchObject({ kind: "refused", code: "not_owner" });
   expect([await waiting, await watching]).toMatchObject([{ code: "not_owner" }, { code: "not_owner" }]);
   await engine.close();

@@ -2,33 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { EffectCall } from "../../src/actor/handler.ts";
 import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
 import { counter, journal, make, open, place, rejection, STORES } from "./counter.ts";
+import { flushed, held } from "./held.ts";
 
 const start = { type: "work.start", by: 5 } as const;
 const idle = (snapshot: { matches: (state: "idle") => boolean }) => snapshot.matches("idle");
-
-/** A handler whose calls wait until the test settles them. */
-function held() {
-  const calls: { call: EffectCall; resolve: (output: unknown) => void; reject: (error: unknown) => void }[] = [];
-  const waiting: (() => void)[] = [];
-  return {
-    calls,
-    handler: (call: EffectCall) =>
-      new Promise<unknown>((resolve, reject) => {
-        calls.push({ call, resolve, reject });
-        for (const wake of waiting.splice(0)) wake();
-      }),
-    /** The nth call, from 1, when it has come. */
-    async called(nth: number) {
-      for (;;) {
-        const found = calls[nth - 1];
-        if (found) return found;
-        await new Promise<void>((resolve) => {
-          waiting.push(resolve);
-        });
-      }
-    },
-  };
-}
 
 describe.each(STORES)("an effect that is done at least once (%s)", (kind) => {
   it("is tried again after growing waits, with the same key, until it succeeds", async () => {
@@ -521,14 +498,6 @@ it("a time-out longer than one timer can wait is waited for", async () => {
   await clock.due(100);
   expect([call.signal.aborted, Math.max(...asked)]).toEqual([true, 2 ** 31 - 1]);
 });
-
-/** Lets everything that was asked for be committed: some turns of the event loop, no time. */
-async function flushed(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++)
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
-}
 
 async function rejectionOrIdle(actor: Awaited<ReturnType<typeof make>>): Promise<void> {
   await actor.waitFor(({ context }) => context.log.length > 0);

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type AnyStateMachine, and, cancel, createMachine, fromPromise, not, raise, sendParent, sendTo, setup, spawnChild } from "xstate";
+import { type AnyStateMachine, and, assign, createMachine, fromPromise, not, raise, setup, stateIn } from "xstate";
 import { z } from "zod";
 import { effect } from "../../machines/action.ts";
 import { registerAll } from "../../src/actor/engine.ts";
 import { HoldfastError } from "../../src/actor/error.ts";
+import { checkMachine } from "../../src/actor/machine-check.ts";
 import { register } from "../../src/actor/registration.ts";
 import { counter, handlers } from "./counter.ts";
 
@@ -64,18 +65,6 @@ describe("a machine is refused, with its id and the place, that has", () => {
       "thing.one.entry",
     ],
     ["an action that nobody defines", () => machine({ entry: "missing" }), "thing.one.entry"],
-    ["an invoked actor", () => machine({ invoke: { src: "child" } }), "thing.one"],
-    ["a delayed transition", () => machine({ after: { 10: "two" } }), "thing.one"],
-    ["a delayed raise", () => machine({ entry: raise({ type: "go" }, { delay: 10 }) }), "thing.one.entry"],
-    [
-      "a delayed raise by name",
-      () => machine({ entry: "soon" }, { actions: { soon: raise({ type: "go" } as never, { delay: 10 }) } }),
-      "thing.one.entry",
-    ],
-    ["a cancelled send", () => machine({ exit: cancel("x") }), "thing.one.exit"],
-    ["a send to a live actor", () => machine({ entry: sendTo("child", { type: "go" }) }), "thing.one.entry"],
-    ["a send to a parent", () => machine({ on: { go: { actions: sendParent({ type: "go" }) } } }), "thing.one.on.go"],
-    ["a spawned actor", () => machine({ entry: spawnChild("child" as never) }), "thing.one.entry"],
     ["an id with capital letters", () => machine({}, { id: "Thing" }), "id"],
     ["an id with a slash", () => machine({}, { id: "a/b" }), "id"],
     ["no version", () => machine({}, { version: undefined }), "version"],
@@ -114,6 +103,104 @@ describe("a machine is refused, with its id and the place, that has", () => {
       "schemas.effects.job.timeoutMs",
     ],
     [
+      "an effect that waits shorter each time",
+      () => machine({}, { schemas: withEffect({ backoffFactor: 0.5 }) }),
+      "schemas.effects.job.backoffFactor",
+    ],
+    [
+      "an effect with an endless wait",
+      () => machine({}, { schemas: withEffect({ backoffLimitMs: Number.NaN }) }),
+      "schemas.effects.job.backoffLimitMs",
+    ],
+    ["an effect with a part that is none", () => machine({}, { schemas: withEffect({ timeout: 5 }) }), "schemas.effects.job.timeout"],
+    ["an effect without a done event", () => machine({}, { schemas: withEffect({ done: undefined }) }), "schemas.effects.job.done"],
+    ["an effect that is no declaration", () => machine({}, { schemas: { ...schemas, effects: { job: true } } }), "schemas.effects.job"],
+    ["effects that are a list", () => machine({}, { schemas: { ...schemas, effects: [job] } }), "schemas.effects"],
+    ["a supervisor that is no function", () => machine({}, { schemas: { ...schemas, supervisor: "me" } }), "schemas.supervisor"],
+    ["an event type that is a pattern", () => machine({}, { schemas: { ...schemas, events: { "go.*": nothing } } }), "schemas.events.go.*"],
+    [
+      "an event that declares the engine's stamp",
+      () => machine({}, { schemas: { ...schemas, events: { go: z.object({ stamp: z.any() }) } } }),
+      "schemas.events.go",
+    ],
+    [
+      "an assign under the name of an effect",
+      () => machine({ entry: "job" }, { schemas: withEffect({}), actions: { job: assign({}) } }),
+      "thing.one.entry",
+    ],
+    [
+      "an assign under the name of an action of the engine",
+      () => machine({ entry: "deliver" }, { actions: { deliver: assign({}) } }),
+      "thing.one.entry",
+    ],
+    [
+      "an effect with params that do not fit",
+      () => machine({ entry: { type: "job", params: { n: 1 } } }, { schemas: withEffect({}), actions: { job: effect() } }),
+      "thing.one.entry",
+    ],
+    ["a delivery to nobody", () => machine({ entry: { type: "deliver", params: { event: { type: "go" } } } }), "thing.one.entry"],
+    ["a creation without an id", () => machine({ entry: { type: "createActor", params: { machine: "thing" } } }), "thing.one.entry"],
+    ["an effect cancelled that is none", () => machine({ exit: { type: "cancelEffect", params: { effect: "nap" } } }), "thing.one.exit"],
+    [
+      "an effect aborted that cannot say so",
+      () => machine({ exit: { type: "abortEffect", params: { effect: "job" } } }, { schemas: withEffect({}) }),
+      "thing.one.exit",
+    ],
+    [
+      "a guard made of itself",
+      () => machine({ always: { guard: "a", target: "two" } }, { guards: { a: not("b"), b: not("a") } }),
+      "thing.one.always",
+    ],
+    [
+      "a guard made of one that nobody defines",
+      () => machine({ always: { guard: "a", target: "two" } }, { guards: { a: and(["fine", not("lost")]) } }),
+      "thing.one.always",
+    ],
+    [
+      "a guard about a state that is none",
+      () => machine({ always: { guard: stateIn("#thing.three"), target: "two" } }),
+      "thing.one.always",
+    ],
+    [
+      "a policy for a delay that is none",
+      () => machine({}, { schemas: { ...schemas, delays: { soon: "restart" } } }),
+      "schemas.delays.soon",
+    ],
+    ["an unknown policy", () => machine({}, { schemas: { ...schemas, delays: { later: "never" } } }), "schemas.delays.later"],
+    [
+      "a done event for promise logic",
+      () => machine({ invoke: { src: "child" } }, { schemas: { ...schemas, effects: { child: job } } }),
+      "schemas.effects.child.done",
+    ],
+    [
+      "an action that requests invoked promise logic",
+      () => machine({ entry: "child", invoke: { src: "child" } }, { actions: { child: effect() } }),
+      "thing.one.entry",
+    ],
+    [
+      "an input of promise logic that does not fit",
+      () =>
+        machine(
+          { invoke: { src: "child", input: { n: 1 } } },
+          { schemas: { ...schemas, effects: { child: { params: nothing, delivery: "at_least_once" } } } },
+        ),
+      "thing.one.invoke",
+    ],
+    [
+      "promise logic delivered at most once and no effect.unknown",
+      () =>
+        machine(
+          { invoke: { src: "child" } },
+          { schemas: { ...schemas, effects: { child: { params: z.any(), delivery: "at_most_once" } } } },
+        ),
+      "schemas.effects.child",
+    ],
+    [
+      "a delayed event that is not declared",
+      () => machine({ entry: raise({ type: "og" }, { delay: "later" } as never) }),
+      "thing.one.entry",
+    ],
+    [
       "an effect named as an action of the engine",
       () => machine({}, { schemas: { ...schemas, effects: { deliver: job } } }),
       "schemas.effects.deliver",
@@ -135,6 +222,22 @@ describe("a machine is refused, with its id and the place, that has", () => {
   it("no schemas at all", () => {
     const bare = createMachine({ id: "bare", version: "1", context: {} });
     expect(refusal(() => register(bare as never))).toMatchObject({ code: "machine_invalid", machine: "bare", path: "schemas" });
+  });
+
+  it.each<[string, object, string]>([
+    ["from no version", { old: { to: "3", migrate: String } }, "old"],
+    ["to no version", { 1: { to: "next", migrate: String } }, "1.to"],
+    ["to its own", { 1: { to: "1", migrate: String } }, "1.to"],
+    ["to an older version", { 2: { to: "1.9", migrate: String } }, "2.to"],
+    ["beyond the machine", { 1: { to: "4", migrate: String } }, "1.to"],
+    ["beside the machine, to what compares as the same", { 1: { to: "3.0", migrate: String } }, "1.to"],
+    ["from the machine's own version on", { 3: { to: "4", migrate: String } }, "3.to"],
+    ["to where none leads on", { 1: { to: "2", migrate: String } }, "1.to"],
+    ["without a function", { 2: { to: "3" } }, "2.migrate"],
+    ["that is nothing", { 2: null }, "2.migrate"],
+  ])("a migration %s", (_, migrations, path) => {
+    const built = machine({}, { version: "3", schemas: { ...schemas, migrations } });
+    expect(refusal(() => register(built))).toMatchObject({ code: "machine_invalid", path: `schemas.migrations.${path}` });
   });
 
   it("an effect that no handler is given for", () => {
@@ -161,13 +264,49 @@ describe("a machine is registered", () => {
     expect(register(machine({ on: { go: { guard: and(["fine", not("fine")]), target: "two" } } })).id).toBe("thing");
   });
 
-  it("with the states whose entry requests an effect, the deepest first", () => {
-    const states = { entry: "job", initial: "inner", states: { inner: { entry: "job" } } };
-    const registered = register(machine(states, { schemas: withEffect({}), actions: { job: effect() } }));
-    expect(registered.scopes.get("job")).toEqual(["thing.one.inner", "thing.one"]);
-  });
-
   it("and its effects' outcomes become events that only the engine makes", () => {
     expect(register(counter).reserved).toContain("work.done");
+  });
+
+  it("with every way of migrations that ends at its own version", () => {
+    const migrate = (stored: unknown) => stored;
+    const migrations = { "1": { to: "1.1", migrate }, "1.1": { to: "3", migrate }, 2: { to: "3", migrate } };
+    expect(checkMachine(machine({}, { version: "3", schemas: { ...schemas, migrations } }))).toEqual([]);
+  });
+
+  it("as it is, where nothing in it is invoked and no delay is a function", () => {
+    const registered = register(machine({ after: { later: "two" } }));
+    expect(registered.machine).toBe(registered.source);
+  });
+
+  it("with each of its delays, by timer id or event type, and the policy that it was given", () => {
+    const state = {
+      after: { later: "two" },
+      entry: [raise({ type: "go" }, { delay: "later" } as never), raise(() => ({ type: "go" }), { delay: "later", id: "again" } as never)],
+    };
+    const { delays } = register(machine(state, { schemas: { ...schemas, delays: { later: "restart" } } }));
+    const later = { delay: "later", policy: "restart" };
+    expect(Object.fromEntries(delays)).toEqual({ "xstate.after.later.thing.one": later, go: later, again: later });
+  });
+
+  it("with the delayed raises of setup, that enqueueActions may name", () => {
+    const { delays } = register(machine({}, { actions: { soon: raise({ type: "go" }, { delay: "later" } as never) } }));
+    expect(Object.fromEntries(delays)).toEqual({ go: { delay: "later", policy: "absolute" } });
+  });
+
+  it("with its promise logic as effects, declared or not", () => {
+    const declared = { params: z.any(), delivery: "at_least_once", timeoutMs: 5 };
+    const plain = register(machine({ invoke: { src: "child" } }));
+    expect([...plain.effects]).toEqual([["child", { params: expect.anything(), delivery: "at_least_once" }]]);
+    const limited = register(machine({ invoke: { src: "child" } }, { schemas: { ...schemas, effects: { child: declared } } }));
+    expect(limited.effects.get("child")).toBe(declared);
+    expect(limited.reserved.size).toBe(0);
+  });
+
+  it("with a handler for its promise logic, which one that is given replaces", () => {
+    const registered = registerAll([machine({ invoke: { src: "child" } })], {}).get("thing");
+    expect(registered?.handlers.child).toBeTypeOf("function");
+    const mine = async () => 2;
+    expect(registerAll([machine({ invoke: { src: "child" } })], { child: mine }).get("thing")?.handlers.child).toBe(mine);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type AnyStateMachine, assign, emit, enqueueActions, setup } from "xstate";
+import { type AnyMachineSnapshot, type AnyStateMachine, assign, emit, enqueueActions, setup } from "xstate";
 import { z } from "zod";
 import { effect, engineActions } from "../../machines/action.ts";
 import { register } from "../../src/actor/registration.ts";
 import { settleEffects } from "../../src/actor/request.ts";
 import type { EffectRow } from "../../src/actor/store.ts";
-import { type EngineEvent, start, take } from "../../src/actor/transition.ts";
+import { dehydrate, type EngineEvent, hydrate, start, take } from "../../src/actor/transition.ts";
 import { counter } from "./counter.ts";
 
 const stamp = { at: 1, seq: 1, id: "thing/a:1" };
@@ -82,6 +82,34 @@ function odd(state: object, options: { context?: object; actions?: object; guard
   return register(machine);
 }
 
+describe("a transition of parallel states", () => {
+  it("takes them in the order in which a restart finds them, not in that in which they were entered", () => {
+    const note = (word: string) => assign({ log: ({ context }: { context: { log: string[] } }) => [...context.log, word] } as never);
+    const region = (word: string) => ({
+      initial: "in",
+      states: { in: { on: { [word]: "again" } }, again: { always: { guard: "isReady", target: "out", actions: word } }, out: {} },
+    });
+    const registration = odd(
+      {
+        context: { log: [] },
+        type: "parallel",
+        states: { left: region("go"), right: region("more") },
+        on: { "job.done": { actions: "ready" } },
+      },
+      {
+        actions: { go: note("left"), more: note("right"), ready: note("ready") },
+        guards: { isReady: ({ context }: { context: { log: string[] } }) => context.log.includes("ready") },
+      },
+    );
+    const run = (between: (snapshot: AnyMachineSnapshot) => AnyMachineSnapshot) => {
+      let { snapshot } = start(registration, {}, stamp, plain);
+      for (const type of ["more", "go", "job.done"]) ({ snapshot } = take(registration, between(snapshot), { type }, stamp, plain));
+      return snapshot.context;
+    };
+    expect(run((snapshot) => snapshot)).toEqual(run((snapshot) => hydrate(registration, dehydrate(registration, snapshot))));
+  });
+});
+
 describe("a transition is refused where a machine", () => {
   const go = (registration: ReturnType<typeof odd>) => {
     const { snapshot } = start(registration, {}, stamp, plain);
@@ -93,24 +121,29 @@ describe("a transition is refused where a machine", () => {
     ["keeps a Date in its context", on(assign({ at: () => new Date(0) } as never)), {}, "context_invalid"],
     ["keeps NaN in its context", on(assign({ n: Number.NaN } as never)), {}, "context_invalid"],
     ["keeps a Map in its context", on(assign({ n: () => new Map() } as never)), {}, "context_invalid"],
-    ["emits a fact without a schema", on(emit({ type: "odd.stated" })), {}, "fact_invalid"],
-    ["emits a fact named like a method of all objects", on(emit({ type: "constructor" })), {}, "fact_invalid"],
+    ["emits a fact without a schema", on(emit(() => ({ type: "odd.stated" }))), {}, "fact_invalid"],
+    ["emits a fact named like a method of all objects", on(emit(() => ({ type: "constructor" }))), {}, "fact_invalid"],
     [
       "emits a fact that is not plain JSON",
-      on(emit({ type: "odd", x: undefined } as never)),
+      on(emit(() => ({ type: "odd", x: undefined }) as never)),
       { facts: { odd: z.looseObject({}) } },
       "fact_invalid",
     ],
-    ["delivers without an address", on({ type: "deliver", params: { event: { type: "x" } } }), {}, "action_invalid"],
-    ["delivers what has no type", on({ type: "deliver", params: { to: "a/b", event: {} } }), {}, "action_invalid"],
-    ["creates without an id", on({ type: "createActor", params: { machine: "a" } }), {}, "action_invalid"],
-    ["creates with keys that are no list", on({ type: "createActor", params: { machine: "a", id: "b", keys: "k" } }), {}, "action_invalid"],
-    ["cancels an effect that it does not declare", on({ type: "cancelEffect", params: { effect: "nap" } }), {}, "action_invalid"],
-    ["aborts an effect that cannot say that it was", on({ type: "abortEffect", params: { effect: "job" } }), {}, "action_invalid"],
-    ["gives an effect params that are not plain JSON", on({ type: "job", params: { at: new Date(0) } }), {}, "action_invalid"],
+    ["delivers without an address", on({ type: "deliver", params: () => ({ event: { type: "x" } }) }), {}, "action_invalid"],
+    ["delivers what has no type", on({ type: "deliver", params: () => ({ to: "a/b", event: {} }) }), {}, "action_invalid"],
+    ["creates without an id", on({ type: "createActor", params: () => ({ machine: "a" }) }), {}, "action_invalid"],
+    [
+      "creates with keys that are no list",
+      on({ type: "createActor", params: () => ({ machine: "a", id: "b", keys: "k" }) }),
+      {},
+      "action_invalid",
+    ],
+    ["cancels an effect that it does not declare", on({ type: "cancelEffect", params: () => ({ effect: "nap" }) }), {}, "action_invalid"],
+    ["aborts an effect that cannot say that it was", on({ type: "abortEffect", params: () => ({ effect: "job" }) }), {}, "action_invalid"],
+    ["gives an effect params that are not plain JSON", on({ type: "job", params: () => ({ at: new Date(0) }) }), {}, "action_invalid"],
     [
       "gives an effect params that do not fit",
-      on({ type: "job", params: { n: "one" } }),
+      on({ type: "job", params: () => ({ n: "one" }) }),
       { effects: { job: { params: z.object({ n: z.number() }), done: "job.done", delivery: "at_least_once" } } },
       "action_invalid",
     ],
@@ -123,7 +156,7 @@ describe("a transition is refused where a machine", () => {
     ],
     [
       "has a schema that throws",
-      on({ type: "job" }),
+      on({ type: "job", params: () => ({}) }),
       {
         effects: {
           job: {
@@ -185,6 +218,23 @@ describe("an effect belongs to", () => {
       initial: "one",
       states: { one: { on: { go: { target: "two", actions: "job" } } }, two: { on: { more: "one" } } },
     });
+    expect(rows(machine, "go", "more")).toEqual([["thing/a:2:0", ""]]);
+  });
+
+  it("its own state where one within it, or one beside it, requests the same", () => {
+    const leaves = { on: { go: ".away" }, initial: "in", states: { in: { entry: "job" }, away: {} } };
+    const nested = odd({ initial: "one", states: { one: { entry: "job", ...leaves } } });
+    expect(rows(nested)).toEqual([
+      ["thing/a:1:0", "thing.one"],
+      ["thing/a:1:1", "thing.one.in"],
+    ]);
+    expect(rows(nested, "go")).toEqual([["thing/a:1:0", "thing.one"]]);
+    const both = odd({ type: "parallel", states: { one: leaves, two: { initial: "in", states: { in: { entry: "job" } } } } });
+    expect(rows(both, "go")).toEqual([["thing/a:1:1", "thing.two.in"]]);
+  });
+
+  it("its actor where a transition requests it while a state is active that has it on entry", () => {
+    const machine = odd({ initial: "one", states: { one: { entry: "job", on: { go: { actions: "job" }, more: "two" } }, two: {} } });
     expect(rows(machine, "go", "more")).toEqual([["thing/a:2:0", ""]]);
   });
 

@@ -57,7 +57,6 @@ describe("verify", () => {
     ["facts", "'[{}]'"],
     ["actions", "replace(actions, '\"by\":3', '\"by\":4')"],
     ["version", "'2'"],
-    ["body", "iif(body LIKE '0%', '1', '0') || substr(body, 2)"],
     ["hash", "iif(hash LIKE '0%', '1', '0') || substr(hash, 2)"],
     ["seq", "100"],
     ["actor", "'counter/x'"],
@@ -71,7 +70,7 @@ describe("verify", () => {
 
   it("finds a change of any single character of a row's text", async () => {
     made ??= makeRoot();
-    for (const column of ["cause", "event", "facts", "actions", "body", "hash"])
+    for (const column of ["cause", "event", "facts", "actions", "hash"])
       for (const at of [1, 5, 9]) {
         const found = await tampered(
           `UPDATE journal SET ${column} = substr(${column}, 1, ${at}) || CASE substr(${column}, ${at + 1}, 1) WHEN 'z' THEN 'y' ELSE 'z' END || substr(${column}, ${at + 2}) WHERE actor = 'counter/b' AND seq = 2`,
@@ -92,7 +91,7 @@ describe("verify", () => {
     if (!first || !row) throw new Error("the root has entries");
     const body = bodyOf({ ...row, event });
     const found = await tampered(
-      `UPDATE journal SET event = '${event}', body = '${body}', hash = '${hashOf(first.hash, row.actor, row.seq, body)}' WHERE actor = 'counter/a' AND seq = 2`,
+      `UPDATE journal SET event = '${event}', hash = '${hashOf(first.hash, row.actor, row.seq, body)}' WHERE actor = 'counter/a' AND seq = 2`,
     );
     expect(found.faults).toContainEqual(expect.objectContaining({ code: "fold_mismatch", actor: "counter/a", seq: 2 }));
   });

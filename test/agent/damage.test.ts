@@ -22,6 +22,21 @@ it("a session whose run is damaged is blocked by the next start, and can be clos
   expect(world.state("session/session-1")).toBe("archived");
 });
 
+it("a session whose run is released goes back to where it was blocked, and the run goes on", async () => {
+  const world = await World.open(waits());
+  const run = await world.begin();
+  for await (const event of run.events()) if (event.type === "run.waiting") break;
+  await world.holdfast.close();
+  world.tamper("UPDATE actors SET snapshot = '{' WHERE address = 'run/run-1'");
+  await world.open();
+  expect(world.state("session/session-1")).toBe("blocked");
+  await world.holdfast.release("run/run-1");
+  expect([world.state("session/session-1"), world.state("run/run-1")]).toEqual(["waiting", "waiting"]);
+  expect(world.holdfast.verify().faults).toEqual([]);
+  await world.holdfast.run("run-1").stop();
+  expect(world.state("session/session-1")).toBe("idle");
+});
+
 it("a source that is damaged between the check and the resume is not continued", async () => {
   const { world } = await Play.of({ acts: [...SEAL] });
   const check = world.holdfast.checkContinuation("original-run", { purpose: "handoff" });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { inflated } from "../../src/actor/journal.ts";
 import { fakeBackend, type StepInput, type Tool, type ToolContext, type ToolOutcome } from "../../src/index.ts";
 import { codeOf, Gate, World } from "./world.ts";
 
@@ -23,7 +24,9 @@ async function stepping(tools: readonly Tool<any>[], work: (input: StepInput, wo
 }
 
 const outcomes = (world: World) =>
-  world.rows("run/run-1").flatMap((row) => (row.facts.includes('"tool.settled"') ? [JSON.parse(row.event).outcome as ToolOutcome] : []));
+  world
+    .rows("run/run-1")
+    .flatMap((row) => (row.facts.includes('"tool.settled"') ? [JSON.parse(inflated(world.reader, row).event).outcome as ToolOutcome] : []));
 
 describe("a tool call", () => {
   it("is durable before its tool runs, and its result before the backend sees it", async () => {

@@ -7,7 +7,13 @@ import { temporaryFolder } from "../backend/survey/folder.ts";
 import { bin, holdfast } from "./command.ts";
 
 const version = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version as string;
-const COMMANDS = ["demo", "run", "resume", "stop", "ls", "show", "verify", "receipt"];
+const COMMANDS = [
+  ...["demo", "run", "resume", "stop"],
+  ...["ls", "show"],
+  ...["verify", "receipt", "upgrade-check", "machine"],
+  ...["retry", "resolve", "release"],
+  ...["retain", "backup", "adopt"],
+];
 const oldNode = "/usr/bin/node";
 const isOld = (node: string) => {
   if (!existsSync(node)) return false;
@@ -19,7 +25,8 @@ describe("holdfast", () => {
   it("has the commands of this slice, each with --root, --json, a description and examples", () => {
     const { commands } = buildProgram();
     expect(commands.map((command) => command.name()).filter((name) => name !== "help")).toEqual(COMMANDS);
-    for (const command of commands.filter((one) => one.name() !== "help")) {
+    const leaves = commands.flatMap((one) => (one.commands.length > 0 ? one.commands : [one]));
+    for (const command of leaves.filter((one) => one.name() !== "help")) {
       const names = command.options.map((option) => option.long);
       expect(names).toContain("--root");
       expect(names).toContain("--json");
@@ -55,6 +62,9 @@ describe("holdfast", () => {
     { args: ["ls", "--limit", "0"], says: "from 1 to 500" },
     { args: ["show", "x", "--after", "-1"], says: "whole number" },
     { args: ["verify", "--receipt", "no-such-file"], says: "cannot be read" },
+    { args: ["machine"], says: "check FILE" },
+    { args: ["machine", "check"], says: "missing required argument 'FILE'" },
+    { args: ["machine", "check", "no-such-file.ts"], says: "cannot be read" },
     { args: ["verify", "--what"], says: "unknown option '--what'" },
   ])("$args is wrong usage: exit 2, a complaint on stderr, nothing on stdout", async ({ args, says }) => {
     const cwd = temporaryFolder();
@@ -74,6 +84,13 @@ describe("holdfast", () => {
     { args: ["receipt", "x", "--json"], code: "root_not_found" },
     { args: ["resume", "x", "--json"], code: "root_not_found" },
     { args: ["stop", "x", "--json"], code: "root_not_found" },
+    { args: ["retry", "x", "--json"], code: "root_not_found" },
+    { args: ["resolve", "x", "--output", "1", "--json"], code: "root_not_found" },
+    { args: ["release", "x", "--json"], code: "root_not_found" },
+    { args: ["retain", "--final", "1d", "--json"], code: "root_not_found" },
+    { args: ["backup", "copy.db", "--json"], code: "root_not_found" },
+    { args: ["adopt", "--moved", "--json"], code: "root_not_found" },
+    { args: ["upgrade-check", "--json"], code: "root_not_found" },
     { args: ["demo", "no such folder", "--json"], code: "argument_invalid" },
     { args: ["demo", ".", "--root", "inside", "--json"], code: "argument_invalid" },
   ])("$args gives one document with the code $code, and exit 2", async ({ args, code }) => {

@@ -26,6 +26,8 @@ const ended = (runId = "run-1", outcome: unknown = completed): Event => ({ type:
 
 const setAside = (actor = "run/run-1"): Event => ({ type: "engine.quarantined", actor, code: "event_poisoned" });
 
+const back = (actor = "run/run-1"): Event => ({ type: "engine.released", actor });
+
 const after = (...events: Event[]): Situation => ({ input, events });
 
 const SITUATIONS = {
@@ -39,10 +41,12 @@ const SITUATIONS = {
   "paused, stopping": after(send, sealed, stop()),
   "running a successor": after(send, sealed, resumed),
   blocked: after(send, setAside()),
+  "blocked while waiting": after(send, waits, setAside()),
+  "blocked while paused": after(send, sealed, setAside("handoff/handoff-1")),
 } as const;
 
 const toRun = ["run/run-1 ! run.stop"];
-const turn = (changes = {}) => ({ turn: { turnId: "turn-1", runId: "run-1", handoffId: null, stopping: false, ...changes } });
+const turn = (changes = {}) => ({ turn: { turnId: "turn-1", runId: "run-1", handoffId: null, stopping: false, blockedFrom: null, ...changes } });
 
 const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "new", when: send, to: "running", facts: ["turn.started"], requests: ["create run/run-1 [turn/turn-1]"], context: turn() },
@@ -89,16 +93,21 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "paused", when: goOn(), to: "ignored: session_busy" },
   { given: "paused, stopping", when: stop(), to: "ignored: stop_in_progress" },
   { given: "paused, stopping", when: resumed, to: "running" },
-  { given: "running", when: setAside(), to: "blocked" },
+  { given: "running", when: setAside(), to: "blocked", context: turn({ blockedFrom: "running" }) },
   { given: "running", when: setAside("run/run-0"), to: "ignored" },
   { given: "running", when: setAside("handoff/handoff-1"), to: "ignored" },
-  { given: "waiting", when: setAside(), to: "blocked" },
-  { given: "paused", when: setAside("handoff/handoff-1"), to: "blocked" },
+  { given: "waiting", when: setAside(), to: "blocked", context: turn({ blockedFrom: "waiting" }) },
+  { given: "paused", when: setAside("handoff/handoff-1"), to: "blocked", context: turn({ handoffId: "handoff-1", blockedFrom: "paused" }) },
   { given: "paused", when: setAside(), to: "ignored" },
-  { given: "running a successor", when: setAside("run/run-2"), to: "blocked" },
+  { given: "running a successor", when: setAside("run/run-2"), to: "blocked", context: turn({ runId: "run-2", blockedFrom: "running" }) },
   { given: "blocked", when: send, to: "ignored: session_blocked" },
   { given: "blocked", when: stop(), to: "ignored: session_blocked" },
   { given: "blocked", when: archive, to: "archived" },
+  { given: "blocked", when: back(), to: "running", context: turn() },
+  { given: "blocked", when: back("run/run-0"), to: "ignored" },
+  { given: "blocked while waiting", when: back(), to: "waiting", context: turn() },
+  { given: "blocked while paused", when: back("handoff/handoff-1"), to: "paused", context: turn({ handoffId: "handoff-1" }) },
+  { given: "blocked while paused", when: back(), to: "ignored" },
   { given: "running a successor", when: stop(), to: "running", requests: ["run/run-2 ! run.stop"] },
   { given: "running a successor", when: ended("run-2"), to: "idle", facts: ["turn.ended"], context: { lastRunId: "run-2", turns: 1 } },
 ];
@@ -170,10 +179,11 @@ const ARRIVES: Readonly<Record<string, readonly string[]>> = {
   "turn.resumed": ["paused"],
   "turn.ended": ["running", "waiting"],
   "engine.quarantined": ["running", "waiting", "paused"],
+  "engine.released": ["blocked"],
 };
 
 describe("every state and event of the session", () => {
-  const samples = [send, goOn(), archive, stop(), waits, runs, sealed, resumed, ended(), setAside("handoff/handoff-1"), setAside()];
+  const samples = [send, goOn(), archive, stop(), waits, runs, sealed, resumed, ended(), setAside("handoff/handoff-1"), setAside(), back(), back("handoff/handoff-1")];
 
   const types = [...new Set(samples.map((event) => event.type))];
 

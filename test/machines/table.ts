@@ -166,6 +166,10 @@ export function short(request: Request): string {
       return `${request.to} ! ${request.event.type}`;
     case "create":
       return `create ${request.machine}/${request.id} [${request.keys.join(", ")}]`;
+    case "timer":
+      return `timer ${request.id || request.event.type}`;
+    case "cancelTimer":
+      return `cancelTimer ${request.id}`;
     default:
       return `${request.type} ${request.effect}`;
   }

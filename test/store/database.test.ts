@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { openReadable, openWritable } from "../../src/store/database.ts";
 import { openSqliteReader, openSqliteStore } from "../../src/store/sqlite.ts";
+import { NOW_MS } from "../../src/testing/store-row.ts";
 import { filled, tamper } from "./sample.ts";
 import { askAll, startWorkers, temporary, thrownBy, Worker } from "./worker.ts";
 
@@ -102,6 +103,6 @@ test("a crash while an empty database was being made is undone by the next owner
   expect(statSync(file).size).toBeGreaterThan(0);
   expect(existsSync(`${file}-journal`)).toBe(true);
   const store = openSqliteStore({ file });
-  expect(store.beginEpoch()).toBe(1);
+  expect(store.beginEpoch(NOW_MS)).toBe(1);
   store.close();
 });

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { acquireOwnership, readOwnerHints } from "../../src/store/owner.ts";
 import { openRoot } from "../../src/store/root.ts";
 import { openOwnedStore } from "../../src/store/root-store.ts";
+import { NOW_MS } from "../../src/testing/store-row.ts";
 import { askAll, startWorkers, temporary, thrownBy, Worker } from "./worker.ts";
 
 test("of twenty processes that race for a root exactly one wins, and the others are told who", async () => {
@@ -29,7 +30,7 @@ test("a killed owner's lock is free at once, every time", async () => {
     await worker.kill();
   }
   const owned = openOwnedStore({ path, create: false });
-  expect(owned.store.beginEpoch()).toBe(6);
+  expect(owned.store.beginEpoch(NOW_MS)).toBe(6);
   owned.release();
 });
 

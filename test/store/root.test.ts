@@ -29,7 +29,11 @@ test("a new root is made once and found again under its real path", () => {
   expect(open(path, false)).toEqual(root);
   expect(open(path)).toEqual(root);
   expect(root).toMatchObject({ path, databaseFile: join(path, "holdfast.db") });
-  expect(JSON.parse(readFileSync(join(path, "holdfast.json"), "utf8"))).toEqual({ schema: 1, rootId: root.rootId });
+  expect(JSON.parse(readFileSync(join(path, "holdfast.json"), "utf8"))).toEqual({
+    schema: 2,
+    rootId: root.rootId,
+    place: { path, dev: `${statSync(path).dev}`, ino: `${statSync(path).ino}` },
+  });
   const owned = openOwnedStore({ path, create: false });
   expect(owned.store.rootId).toBe(root.rootId);
   owned.release();
@@ -92,13 +96,15 @@ test("a marker that is not one is refused and kept", () => {
     JSON.stringify({ schema: 1 }),
     JSON.stringify({ schema: 1, rootId: "x" }),
     JSON.stringify({ schema: 0, rootId }),
+    JSON.stringify({ schema: 2, rootId }),
+    JSON.stringify({ schema: 2, rootId, place: { path, dev: 1, ino: 2 } }),
   ];
-  for (const text of [...bad, JSON.stringify({ schema: 1, rootId, more: 1 }), good + " ".repeat(1024)]) {
+  for (const text of [...bad, JSON.stringify({ schema: 1, rootId, more: 1 }), good + " ".repeat(32 * 1024)]) {
     writeFileSync(marker, text);
     expect(refusal(path), text).toBe("root_invalid");
     expect(readFileSync(marker, "utf8")).toBe(text);
   }
-  writeFileSync(marker, JSON.stringify({ schema: 2, anything: true }));
+  writeFileSync(marker, JSON.stringify({ schema: 3, anything: true }));
   expect(refusal(path)).toBe("schema_newer");
   rmSync(marker);
   writeFileSync(join(path, "elsewhere"), good, { mode: 0o600 });
@@ -112,7 +118,8 @@ test("a marker that is not one is refused and kept", () => {
 test("a marker and a database of different roots are refused, for owners and for readers", () => {
   const directory = temporary();
   for (const name of ["a", "b"]) openOwnedStore({ path: join(directory, name), create: true }).release();
-  writeFileSync(join(directory, "a", "holdfast.json"), readFileSync(join(directory, "b", "holdfast.json")));
+  const [a, b] = ["a", "b"].map((name) => JSON.parse(readFileSync(join(directory, name, "holdfast.json"), "utf8")));
+  writeFileSync(join(directory, "a", "holdfast.json"), JSON.stringify({ ...a, rootId: b.rootId }));
   expect(thrownBy(() => openOwnedStore({ path: join(directory, "a"), create: true }))).toMatchObject({ code: "root_invalid" });
   expect(thrownBy(() => openRootReader(join(directory, "a")))).toMatchObject({ code: "root_invalid" });
 });

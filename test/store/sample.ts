@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
-import { actorRow, entryRow } from "../../src/testing/store-row.ts";
+import { actorRow, entryRow, NOW_MS } from "../../src/testing/store-row.ts";
 import { temporary } from "./worker.ts";
 
 /** Runs SQL over a connection of its own. */
@@ -17,7 +17,7 @@ export function tamper(file: string, sql: string): void {
 export function filled(entries = 3): string {
   const file = join(temporary(), "some.db");
   const store = openSqliteStore({ file });
-  const epoch = store.beginEpoch();
+  const epoch = store.beginEpoch(NOW_MS);
   store.write(epoch, (writer) => {
     writer.putActor(actorRow("m/a", { quarantine: { code: "c", message: "m", atMs: 1 } }));
     for (let seq = 1; seq <= entries; seq++) writer.appendEntry(entryRow("m/a", seq, { event: "x".repeat(500) }));

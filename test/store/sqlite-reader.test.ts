@@ -1,5 +1,6 @@
-import { closeSync, existsSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { Connection } from "../../src/store/connection.ts";
 import { openWritable } from "../../src/store/database.ts";
@@ -10,11 +11,26 @@ import { ALL, entryRow } from "../../src/testing/store-row.ts";
 import { filled, tamper } from "./sample.ts";
 import { temporary, thrownBy, Worker } from "./worker.ts";
 
+/** A connection that answers no list, but says how SQLite would find it. */
+function explained() {
+  const plans: string[] = [];
+  class Explained extends Connection {
+    override all<Row>(sql: string, ...values: unknown[]): Row[] {
+      const steps = super.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+      plans.push(steps.map((step) => step.detail).join("; "));
+      return [];
+    }
+  }
+  return { connection: new Explained(openWritable({ file: filled() })), plans };
+}
+
 test("damaged pages are reported as damage, never as a raw error", () => {
   const file = filled(200);
-  const size = statSync(file).size;
+  const db = new Database(file);
+  const pages = db.prepare("SELECT pageno FROM dbstat WHERE name = 'journal' AND pagetype = 'leaf'").pluck().all() as number[];
+  db.close();
   const handle = openSync(file, "r+");
-  for (let page = 20; page * 4096 < size; page++) writeSync(handle, Buffer.alloc(4096, 0xa5), 0, 4096, page * 4096);
+  for (const page of pages) writeSync(handle, Buffer.alloc(4096, 0xa5), 0, 4096, (page - 1) * 4096);
   closeSync(handle);
   const reader = openSqliteReader({ file });
   expect(thrownBy(() => reader.entries(ALL))).toMatchObject({ code: "journal_damaged" });
@@ -95,27 +111,42 @@ test("readers beside a writing owner see whole commits, and newer ones as they c
   reader.close();
 });
 
+test("the machines of unfinished actors are found by jumps along an index, whatever number of actors there is", () => {
+  const { connection, plans } = explained();
+  new SqliteReader(connection).unfinishedMachines();
+  connection.close();
+  const index = "USING COVERING INDEX actors_unfinished_machine";
+  expect(plans[0]?.split("; ").filter((step) => /later|actors/.test(step))).toEqual([
+    `SCAN actors ${index}`, // For the first one only: its LIMIT ends it.
+    `SEARCH later ${index} (machine=? AND version=? AND definition>?)`,
+    `SEARCH later ${index} (machine=? AND version>?)`,
+    `SEARCH later ${index} (machine>?)`,
+    "SEARCH actors USING INTEGER PRIMARY KEY (rowid=?)",
+  ]);
+});
+
 test("lists that can grow are walked through an index, in order", () => {
-  const plans: string[] = [];
-  class Explained extends Connection {
-    override all<Row>(sql: string, ...values: unknown[]): Row[] {
-      const steps = super.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
-      plans.push(steps.map((step) => step.detail).join("; "));
-      return [];
-    }
-  }
-  const connection = new Explained(openWritable({ file: filled() }));
+  const { connection, plans } = explained();
   const reader = new SqliteReader(connection);
   const page = { after: 5, limit: 10 };
   reader.actors({ status: "active", epochBelow: 7 }, page);
   reader.actors({ status: "active", epochBelow: 7, machine: "m" }, page);
   reader.actors({ machine: "m" }, page);
   reader.actors({ quarantined: true }, page);
+  reader.actors({ status: "final", updatedBeforeMs: 7 }, page);
+  reader.actors({ status: "final", updatedBeforeMs: 7, machine: "m" }, page);
   reader.effects({ actor: "m/a" }, page);
   reader.effects({ state: "open" }, page);
+  reader.startableEffects(page);
+  reader.timers({ actor: "m/a" }, page);
+  reader.timers({}, page);
+  reader.dueTimers(5, 10);
+  reader.blobs(page);
+  reader.tombstones(page);
   reader.journal("m/a", page);
   reader.entries(page);
   reader.deadLetters({ receiver: "m/a" }, page);
+  reader.deadLetters({ reason: "machine_unknown" }, page);
   reader.identities("m/a");
   connection.close();
   expect(plans).toEqual([
@@ -123,11 +154,23 @@ test("lists that can grow are walked through an index, in order", () => {
     "SEARCH actors USING INDEX actors_unfinished_of_machine (machine=? AND ordinal>?)",
     "SEARCH actors USING INDEX actors_of_machine (machine=? AND ordinal>?)",
     "SEARCH actors USING INDEX actors_quarantined (ordinal>?)",
+    ...Array.from(
+      { length: 2 },
+      () =>
+        "SEARCH actors USING INTEGER PRIMARY KEY (rowid=?); LIST SUBQUERY 1; SEARCH actors USING COVERING INDEX actors_final (updated_ms<?); USE TEMP B-TREE FOR ORDER BY",
+    ),
     "SEARCH effects USING INDEX effects_of_actor (actor=? AND ordinal>?)",
     "SEARCH effects USING INDEX effects_in_state (state=? AND ordinal>?)",
+    "SEARCH effects USING INDEX effects_in_state (state=? AND ordinal>?); SEARCH actors USING INDEX sqlite_autoindex_actors_1 (address=?)",
+    "SEARCH timers USING INDEX timers_of_actor (actor=? AND ordinal>?)",
+    "SEARCH timers USING INTEGER PRIMARY KEY (rowid>?)",
+    "SEARCH timers USING INDEX timers_due (due_ms<?)",
+    "SEARCH blobs USING INTEGER PRIMARY KEY (rowid>?)",
+    "SEARCH tombstones USING INTEGER PRIMARY KEY (rowid>?)",
     "SEARCH journal USING INDEX sqlite_autoindex_journal_1 (actor=? AND seq>?)",
     "SEARCH journal USING INTEGER PRIMARY KEY (rowid>?)",
     "SEARCH dead_letters USING INDEX dead_letters_of_receiver (receiver=? AND position>?)",
+    "SEARCH dead_letters USING INDEX dead_letters_for_reason (reason=? AND rowid>?)",
     "SEARCH identities USING COVERING INDEX identities_of_actor (actor=?)",
   ]);
 });

@@ -10,7 +10,7 @@ import type { Store } from "../../src/actor/store.ts";
 import { openRoot } from "../../src/store/root.ts";
 import { type OwnedStore, openOwnedStore } from "../../src/store/root-store.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
-import { entryRow } from "../../src/testing/store-row.ts";
+import { entryRow, NOW_MS } from "../../src/testing/store-row.ts";
 
 process.umask(0);
 
@@ -24,7 +24,7 @@ const commands: Record<string, (argument: string) => unknown> = {
   own(path) {
     owned = openOwnedStore({ path, create: true, program: "worker" });
     store = owned.store;
-    return owned.store.beginEpoch();
+    return owned.store.beginEpoch(NOW_MS);
   },
   release() {
     owned?.release();
@@ -34,7 +34,7 @@ const commands: Record<string, (argument: string) => unknown> = {
   store(file) {
     store?.close();
     store = openSqliteStore({ file });
-    return store.beginEpoch();
+    return store.beginEpoch(NOW_MS);
   },
   append(count) {
     for (let index = 0; index < Number(count); index++)

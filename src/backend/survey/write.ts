@@ -56,14 +56,16 @@ async function syncDirectory(path: string): Promise<void> {
  * does, that tries for ever.
  */
 async function makeDirectories(path: string): Promise<void> {
+  // For this user alone: the report quotes what it read, and may stand in a state root.
+  const make = () => mkdir(path, { mode: 0o700 });
   try {
-    await mkdir(path);
+    await make();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") return;
     if (code !== "ENOENT" || dirname(path) === path) throw error;
     await makeDirectories(dirname(path));
-    await mkdir(path).catch((again: NodeJS.ErrnoException) => {
+    await make().catch((again: NodeJS.ErrnoException) => {
       if (again.code !== "EEXIST") throw again;
     });
   }

@@ -12,7 +12,7 @@ import { Timeline } from "../demo/timeline.ts";
 import { cliError } from "../error.ts";
 import { EXIT } from "../exit.ts";
 import { countOf, oneLine, plural, quoted, shortId, wrap } from "../format.ts";
-import { Interruption } from "../interruption.ts";
+import type { Interruption } from "../interruption.ts";
 import { existingDirectory, writableFile, writeWhole } from "../place.ts";
 import { withReader } from "../reading.ts";
 import type { Result } from "../result.ts";
@@ -28,11 +28,11 @@ export interface DemoOptions {
 }
 
 /** Plays the story on a fresh state root and checks everything that it claims. Throws `demo_failed` where something does not hold. */
-export async function demoCommand(directory: string, options: DemoOptions, screen: Screen): Promise<Result> {
+export async function demoCommand(directory: string, options: DemoOptions, screen: Screen, interruption: Interruption): Promise<Result> {
   const cwd = existingDirectory(directory, "DIR");
   const out = options.out === undefined ? undefined : writableFile(options.out, "--out");
+  interruption.throwIfHappened();
   const folder = demoFolder(cwd, { ...options, ...(out === undefined ? {} : { out }) });
-  using interruption = new Interruption();
   introduce(cwd, folder, options.crash === true, screen);
   try {
     const timeline = new Timeline(screen);

@@ -1,108 +1,167 @@
-/** `holdfast ls`: pages of sessions, runs, handoffs and open effects, in the order of their creation. */
+/** `holdfast ls`: pages of what a state root holds, in the order of creation, and why it is as it is. */
 
-import type { ActorRow, EffectRow, StoreReader } from "../../actor/store.ts";
-import { contextOf } from "../../agent/snapshot.ts";
-import { coded, EXIT } from "../exit.ts";
-import { isoOf, timeOf } from "../format.ts";
-import { why } from "../outcome.ts";
+import { PAGE, pages } from "../../actor/page.ts";
+import type { ActorFilter, EffectRow, StoreReader } from "../../actor/store.ts";
+import { agentError } from "../../agent/error.ts";
+import { EXIT } from "../exit.ts";
+import { oneLine, wrap } from "../format.ts";
+import {
+  ACTOR_TITLES,
+  HANDOFF_TITLES,
+  listAny,
+  listOwn,
+  listQuarantined,
+  QUARANTINED_TITLES,
+  RUN_TITLES,
+  SESSION_TITLES,
+} from "../list/actor.ts";
+import { type Listed, listLines, type Naming, naming } from "../list/row.ts";
+import { EFFECT_TITLES, LETTER_TITLES, listEffect, listLetter, listTimer, TIMER_TITLES } from "../list/waiting.ts";
 import { withReader } from "../reading.ts";
-import type { CommonOptions, LISTS, Result } from "../result.ts";
+import type { List, PageOptions, Result } from "../result.ts";
 import type { Screen } from "../screen.ts";
-import { table } from "../table.ts";
 
-export interface LsOptions extends CommonOptions {
-  readonly limit: number;
+export interface LsOptions extends PageOptions {
+  readonly state?: string;
+}
+
+/** A row that fits, with its cursor; laid out only where it is shown. */
+interface Placed {
+  readonly cursor: number;
+  readonly listed: () => Listed;
+}
+
+/** One kind of list. */
+interface Kind {
+  readonly titles: readonly string[];
+  /** Said where there is nothing. */
+  readonly none: string;
+  /** States that `--state` may name; any where absent. */
+  readonly states?: readonly string[];
+  /** Said below the list, for people. */
+  readonly hint?: string;
+  rows(reader: StoreReader, asked: Asked): Iterable<Placed>;
+}
+
+interface Asked {
   readonly after: number;
+  readonly state: string | undefined;
+  readonly name: Naming;
 }
 
-type What = (typeof LISTS)[number];
+const EFFECT_STATES: readonly EffectRow["state"][] = ["open", "started", "exhausted", "unknown"];
 
-/** One row of a list: its document and its cells. */
-interface Listed {
-  readonly item: Readonly<Record<string, unknown>>;
-  readonly cells: readonly string[];
-}
-
-const TITLES: Record<What, readonly string[]> = {
-  sessions: ["SESSION", "STATE", "TURNS", "CREATED", "FOLDER"],
-  runs: ["RUN", "STATE", "STEPS", "CREATED", "WHY"],
-  handoffs: ["HANDOFF", "STATE", "CREATED", "FROM RUN"],
-  effects: ["EFFECT", "STATE", "OPENED", "ERROR"],
+const KINDS: Record<List, Kind> = {
+  sessions: { titles: SESSION_TITLES, none: "sessions", rows: own("session") },
+  runs: { titles: RUN_TITLES, none: "runs", rows: own("run") },
+  handoffs: { titles: HANDOFF_TITLES, none: "handoffs", rows: own("handoff") },
+  actors: { titles: ACTOR_TITLES, none: "actors", rows: actorRows({}, listAny, (row) => row.state) },
+  quarantined: {
+    titles: QUARANTINED_TITLES,
+    none: "actors are set aside",
+    hint: "`holdfast show ACTOR` tells more; `holdfast release ACTOR` takes one back, after a check.",
+    rows: actorRows({ quarantined: true }, listQuarantined, (row) => row.quarantine?.code ?? ""),
+  },
+  effects: {
+    titles: EFFECT_TITLES,
+    none: "effects are open",
+    states: EFFECT_STATES,
+    hint: "`holdfast retry EFFECT` runs it again; `holdfast resolve EFFECT --output JSON` (or `--error CODE`) settles it by hand.",
+    *rows(reader, { after, state, name }) {
+      const filter = state === undefined ? {} : { state: state as EffectRow["state"] };
+      for (const row of pages(
+        (cursor) => reader.effects(filter, { after: cursor, limit: PAGE }),
+        (found) => found.ordinal,
+        after,
+      ))
+        yield { cursor: row.ordinal, listed: () => listEffect(reader, row, name) };
+    },
+  },
+  timers: {
+    titles: TIMER_TITLES,
+    none: "timers are set",
+    states: ["armed", "parked"],
+    *rows(reader, { after, state, name }) {
+      for (const row of pages(
+        (cursor) => reader.timers({}, { after: cursor, limit: PAGE }),
+        (found) => found.ordinal,
+        after,
+      ))
+        if (state === undefined || row.state === state) yield { cursor: row.ordinal, listed: () => listTimer(row, name) };
+    },
+  },
+  "dead-letters": {
+    titles: LETTER_TITLES,
+    none: "dead letters",
+    hint: "What has the reason actor_quarantined is delivered when its receiver is released: `holdfast release TO`.",
+    *rows(reader, { after, state, name }) {
+      for (const row of pages(
+        (cursor) => reader.deadLetters(state === undefined ? {} : { reason: state }, { after: cursor, limit: PAGE }),
+        (found) => found.position,
+        after,
+      ))
+        yield { cursor: row.position, listed: () => listLetter(row, name) };
+    },
+  },
 };
 
 /** Reads one page. */
-export async function lsCommand(what: What, { root, limit, after }: LsOptions, screen: Screen): Promise<Result> {
+export async function lsCommand(what: List, { root, limit, after, state }: LsOptions, screen: Screen): Promise<Result> {
+  const kind = KINDS[what];
+  if (state !== undefined && kind.states && !kind.states.includes(state))
+    throw agentError("argument_invalid", `--state: ${what} are ${kind.states.join(", ")}`, { details: { path: "--state" } });
   return withReader(root, (reader) => {
-    // One more than is shown tells whether there is another page.
-    const page = { after, limit: limit + 1 };
-    const rows = what === "effects" ? reader.effects({}, page) : reader.actors({ machine: what.slice(0, -1) }, page);
-    const shown = rows.slice(0, limit);
-    const listed = shown.map((row) => ("address" in row ? listActor(reader, row) : listEffect(row)));
-    const next = rows.length > limit ? (shown.at(-1)?.ordinal ?? null) : null;
-    const lines =
-      listed.length > 0
-        ? table(
-            TITLES[what],
-            listed.map(({ cells }) => cells),
-            screen.columns,
-          )
-        : [after > 0 ? `No more ${what}.` : `No ${what}${what === "effects" ? " are open" : ""}.`];
+    const found: Placed[] = [];
+    let next: number | null = null;
+    for (const row of kind.rows(reader, { after, state, name: naming(screen) })) {
+      // One more than is shown tells that there is another page.
+      if (found.length === limit) {
+        next = found.at(-1)?.cursor ?? null;
+        break;
+      }
+      found.push(row);
+    }
+    const listed = found.map((row) => row.listed());
     return {
       exit: EXIT.done,
       document: { list: what, items: listed.map(({ item }) => item), next },
-      lines: next === null ? lines : [...lines, `More: --after ${next}`],
+      lines: listed.length === 0 ? [noneText(what, after, state)] : linesOf(kind, listed, next, screen),
     };
   });
 }
 
-function listActor(reader: StoreReader, row: ActorRow): Listed {
-  const base = {
-    id: row.id,
-    state: row.state,
-    final: row.status === "final",
-    quarantine: row.quarantine && { code: row.quarantine.code, message: row.quarantine.message },
-    created: isoOf(row.createdMs),
-    updated: isoOf(row.updatedMs),
-  };
-  const state = row.quarantine ? `${row.state} (set aside)` : row.state;
-  try {
-    const { item, cells } = detail(reader, row);
-    const [first = [], rest = []] = cells;
-    return { item: { ...base, ...item }, cells: [row.id, state, ...first, timeOf(row.createdMs), ...rest] };
-  } catch (error) {
-    // One damaged row must not hide the others.
-    const { code, message } = coded(error);
-    const blank = row.machine === "handoff" ? [] : [""];
-    return { item: { ...base, damaged: { code, message } }, cells: [row.id, state, ...blank, timeOf(row.createdMs), code] };
-  }
+function noneText(what: List, after: number, state: string | undefined): string {
+  const more = after > 0 ? "more " : "";
+  return state === undefined ? `No ${more}${KINDS[what].none}.` : `No ${more}${what.replace("-", " ")}: ${oneLine(state, 80)}.`;
 }
 
-/** What the kind of actor adds: to its document, and to its cells before and after the time. */
-function detail(reader: StoreReader, row: ActorRow): { item: Record<string, unknown>; cells: [string[], string[]] } {
-  switch (row.machine) {
-    case "run": {
-      const context = contextOf(reader, "run", row.id)!;
-      const { sessionId: session, turnId: turn, stepsTaken: steps, source, outcome } = context;
-      const successor = row.status === "final" && !outcome ? (context.handoff?.successorRunId ?? null) : null;
-      const item = { session, turn, steps, continues: source.kind === "fresh" ? null : source.runId, successor, outcome };
-      return { item, cells: [[String(steps)], [row.quarantine?.code ?? why(context, row.status === "final")]] };
-    }
-    case "handoff": {
-      const { sourceRunId: from, successorRunId: to, turnId: turn } = contextOf(reader, "handoff", row.id)!;
-      return { item: { turn, from, to }, cells: [[], [from]] };
-    }
-    default: {
-      const { name, configuration, turn, turns } = contextOf(reader, "session", row.id)!;
-      const item = { name, backend: configuration.backend, folder: configuration.cwd, turns, run: turn?.runId ?? null };
-      return { item, cells: [[String(turns)], [configuration.cwd]] };
-    }
-  }
+function linesOf(kind: Kind, listed: readonly Listed[], next: number | null, screen: Screen): string[] {
+  return [
+    ...listLines(kind.titles, listed, screen),
+    ...(next === null ? [] : [`More: --after ${next}`]),
+    ...(kind.hint === undefined ? [] : ["", ...wrap(kind.hint, screen.proseColumns).map((line) => screen.style("dim", line))]),
+  ];
 }
 
-function listEffect(row: EffectRow): Listed {
-  const error = row.error === null ? null : (JSON.parse(row.error) as { code?: string; message?: string });
-  return {
-    item: { key: row.key, actor: row.actor, name: row.name, state: row.state, opened: isoOf(row.openedMs), error },
-    cells: [`${row.name} of ${row.key}`, row.state, timeOf(row.openedMs), error ? `${error.code ?? ""} ${error.message ?? ""}`.trim() : ""],
+function own(machine: "session" | "run" | "handoff"): Kind["rows"] {
+  return actorRows({ machine }, listOwn, (row) => row.state);
+}
+
+type Row = ReturnType<StoreReader["actors"]>[number];
+
+/** Actors that fit; `--state` is held against what `stateOf` gives, or the states around it. */
+function actorRows(
+  filter: ActorFilter,
+  list: (reader: StoreReader, row: Row, name: Naming) => Listed,
+  stateOf: (row: Row) => string,
+): Kind["rows"] {
+  return function* rows(reader, { after, state, name }) {
+    for (const row of pages(
+      (cursor) => reader.actors(filter, { after: cursor, limit: PAGE }),
+      (found) => found.ordinal,
+      after,
+    ))
+      if (state === undefined || `${stateOf(row)}.`.startsWith(`${state}.`))
+        yield { cursor: row.ordinal, listed: () => list(reader, row, name) };
   };
 }

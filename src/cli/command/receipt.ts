@@ -3,8 +3,9 @@
 import { receiptOf, receiptText } from "../../agent/receipt.ts";
 import { EXIT } from "../exit.ts";
 import { quoted } from "../format.ts";
+import { findRunId } from "../id.ts";
 import { writableFile, writeWhole } from "../place.ts";
-import { runIdOf, withReader } from "../reading.ts";
+import { withReader } from "../reading.ts";
 import type { CommonOptions, Result } from "../result.ts";
 import type { Screen } from "../screen.ts";
 import { commandName } from "../self.ts";
@@ -15,10 +16,12 @@ export interface ReceiptOptions extends CommonOptions {
 
 /** With `--json` the receipt itself is printed, in the very form that is checked, and a file is written only where `--out` names one. */
 export async function receiptCommand(given: string, options: ReceiptOptions, screen: Screen): Promise<Result> {
-  const runId = runIdOf(given);
-  const path =
-    options.out === undefined ? writableFile(`${runId.replace(/[^\w.-]/g, "_")}.receipt.json`, "RUN") : writableFile(options.out, "--out");
-  const receipt = withReader(options.root, (reader) => receiptOf(reader, runId));
+  const out = options.out === undefined ? undefined : writableFile(options.out, "--out");
+  const { runId, receipt } = withReader(options.root, (reader) => {
+    const runId = findRunId(reader, given);
+    return { runId, receipt: receiptOf(reader, runId) };
+  });
+  const path = out ?? writableFile(`${runId.replace(/[^\w.-]/g, "_")}.receipt.json`, "RUN");
   if (!screen.json || options.out !== undefined) writeWhole(path, receiptText(receipt));
   return {
     exit: EXIT.done,

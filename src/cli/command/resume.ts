@@ -7,10 +7,11 @@ import type { Holdfast } from "../../agent/runtime.ts";
 import { contextOf } from "../../agent/snapshot.ts";
 import { openHoldfast } from "../../index.ts";
 import { follow } from "../follow.ts";
-import { Interruption } from "../interruption.ts";
+import { findRunId } from "../id.ts";
+import type { Interruption } from "../interruption.ts";
 import { turnResult } from "../outcome.ts";
 import { writableFile } from "../place.ts";
-import { demandRoot, runIdOf, withReader } from "../reading.ts";
+import { withOwnReader } from "../reading.ts";
 import type { CommonOptions, Result } from "../result.ts";
 import type { Screen } from "../screen.ts";
 import { checkBackend, commandBackends, newPlace, recordedPlace } from "../survey.ts";
@@ -20,17 +21,16 @@ export interface ResumeOptions extends CommonOptions {
 }
 
 /** Opens the root, which recovers it; checks the run; continues it in this process. */
-export async function resumeCommand(given: string, options: ResumeOptions, screen: Screen): Promise<Result> {
-  const runId = runIdOf(given);
+export async function resumeCommand(given: string, options: ResumeOptions, screen: Screen, interruption: Interruption): Promise<Result> {
   const out = options.out === undefined ? undefined : writableFile(options.out, "--out");
   const root = resolve(options.root);
-  demandRoot(root);
-  const place = withReader(root, (reader) => {
+  const { runId, place } = withOwnReader(root, (reader) => {
+    const runId = findRunId(reader, given);
     const context = contextOf(reader, "run", runId);
     if (context) checkBackend(context.configuration.backend);
-    return context && recordedPlace(reader, runId);
+    return { runId, place: context && recordedPlace(reader, runId) };
   });
-  using interruption = new Interruption();
+  interruption.throwIfHappened();
   const fresh = newPlace(root, out);
   const holdfast = await openHoldfast({
     root,

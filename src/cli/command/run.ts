@@ -5,7 +5,7 @@ import { agentError } from "../../agent/error.ts";
 import { openHoldfast } from "../../index.ts";
 import { follow } from "../follow.ts";
 import { oneLine } from "../format.ts";
-import { Interruption } from "../interruption.ts";
+import type { Interruption } from "../interruption.ts";
 import { turnResult } from "../outcome.ts";
 import { existingDirectory, isInside, writableFile } from "../place.ts";
 import type { CommonOptions, Result } from "../result.ts";
@@ -19,7 +19,7 @@ export interface RunOptions extends CommonOptions {
 }
 
 /** Begins a turn in a new session, creating the state root where there is none. */
-export async function runCommand(prompt: string, options: RunOptions, screen: Screen): Promise<Result> {
+export async function runCommand(prompt: string, options: RunOptions, screen: Screen, interruption: Interruption): Promise<Result> {
   if (prompt.trim() === "") throw agentError("argument_invalid", "PROMPT: expected what to do, in words", { details: { path: "PROMPT" } });
   checkBackend(options.backend);
   const cwd = existingDirectory(options.dir, "--dir");
@@ -28,7 +28,7 @@ export async function runCommand(prompt: string, options: RunOptions, screen: Sc
   // To open and close a file of the root in its owner's process would drop the owner's lock.
   if (isInside(cwd, root))
     throw agentError("argument_invalid", `--dir: ${cwd} is the state root or inside it`, { details: { path: "--dir" } });
-  using interruption = new Interruption();
+  interruption.throwIfHappened();
   const holdfast = await openHoldfast({ root, backends: commandBackends(newPlace(root, out)) });
   try {
     const session = await holdfast.createSession({ backend: options.backend, cwd });

@@ -1,37 +1,34 @@
-/** `holdfast show ID`: what one actor is, why it is so, and a page of its journal. */
+/** `holdfast show ID`: what one actor is, why it is so, what waits for it or with it, and a page of its journal. */
 
-import type { Outcome } from "../../../machines/index.ts";
-import { machines } from "../../../machines/index.ts";
+import { machines as ours } from "../../../machines/index.ts";
 import { type Entry, toEntry } from "../../actor/feed.ts";
-import type { ActorRow, StoreReader } from "../../actor/store.ts";
-import { agentError } from "../../agent/error.ts";
-import { contextOf } from "../../agent/snapshot.ts";
-import { coded, EXIT } from "../exit.ts";
-import { countOf, isoOf, oneLine, timeOf, wrap } from "../format.ts";
-import { why } from "../outcome.ts";
-import { continuedBy, withReader } from "../reading.ts";
-import type { CommonOptions, Result } from "../result.ts";
+import type { ActorRow, PlacedJournalRow, StoreReader } from "../../actor/store.ts";
+import { aboutOf, type Fields, meaningOf } from "../about.ts";
+import { fromNow } from "../duration.ts";
+import { EXIT } from "../exit.ts";
+import { countOf, isoOf, oneLine, quoted, timeOf, wrap } from "../format.ts";
+import { findActor } from "../id.ts";
+import { type Listed, listLines, type Naming, naming } from "../list/row.ts";
+import { EFFECT_TITLES, LETTER_TITLES, listEffect, listLetter, listTimer, TIMER_TITLES } from "../list/waiting.ts";
+import { withReader } from "../reading.ts";
+import type { PageOptions, Result } from "../result.ts";
 import type { Screen } from "../screen.ts";
+import { commandName } from "../self.ts";
 import { fields, table } from "../table.ts";
 
-export interface ShowOptions extends CommonOptions {
-  readonly limit: number;
-  readonly after: number;
-}
+/** Effects, timers and dead letters that are told with an actor; `ls` pages through all of them. */
+const SHOWN = 100;
 
-const KINDS = ["run", "session", "handoff"] as const;
-type Fields = readonly (readonly [name: string, value: string | null | undefined])[];
-
-/** Reads one actor. Throws `run_not_found`, `session_not_found`, `actor_not_found`, `argument_invalid`. */
-export async function showCommand(given: string, options: ShowOptions, screen: Screen): Promise<Result> {
+/** Reads one actor. Throws `actor_not_found`, `run_not_found`, `session_not_found`, `ambiguous`, `argument_invalid`. */
+export async function showCommand(given: string, options: PageOptions, screen: Screen): Promise<Result> {
   return withReader(options.root, (reader) => {
-    const row = find(reader, given);
+    const row = findActor(reader, given);
     const read = reader.journal(row.address, { after: options.after, limit: options.limit + 1 });
-    const entries = read.slice(0, options.limit).map(summary);
+    const entries = read.slice(0, options.limit).map((entry) => summary(reader, entry));
     const next = read.length > options.limit ? (entries.at(-1)?.seq ?? null) : null;
     const meaning = meaningOf(row);
     const about = aboutOf(reader, row);
-    const effects = reader.effects({ actor: row.address }, { limit: 100 }).map(({ key, name, state }) => ({ key, name, state }));
+    const waiting = waitingOf(reader, row, naming(screen));
     return {
       exit: EXIT.done,
       document: {
@@ -41,10 +38,12 @@ export async function showCommand(given: string, options: ShowOptions, screen: S
         final: row.status === "final",
         meaning,
         ...about.item,
-        quarantine: row.quarantine && { code: row.quarantine.code, message: row.quarantine.message, at: isoOf(row.quarantine.atMs) },
+        quarantine: quarantineOf(row),
         created: isoOf(row.createdMs),
         updated: isoOf(row.updatedMs),
-        effects,
+        effects: waiting.effects.map(({ item }) => item),
+        timers: waiting.timers.map(({ item }) => item),
+        deadLetters: waiting.letters.map(({ item }) => item),
         entries: row.seq,
         journal: entries.map((entry) => ({ ...entry, at: isoOf(entry.at) })),
         next,
@@ -53,16 +52,11 @@ export async function showCommand(given: string, options: ShowOptions, screen: S
         `${screen.style("bold", row.address)}  ${screen.style("cyan", row.state)}`,
         ...(meaning === null ? [] : wrap(meaning, screen.proseColumns - 2).map((line) => `  ${line}`)),
         "",
-        ...fields(
-          [
-            ...about.fields,
-            ["set aside", row.quarantine && `${row.quarantine.code}: ${oneLine(row.quarantine.message)}`],
-            ["open effects", effects.length > 0 ? effects.map(({ name, state }) => `${name} (${state})`).join(", ") : null],
-            ["created", timeOf(row.createdMs)],
-            ["last entry", timeOf(row.updatedMs)],
-          ],
-          "  ",
-        ),
+        ...setAside(row, waiting.letters.length, options.root, screen),
+        ...fields([...about.fields, ...timesOf(row)], "  "),
+        ...section("Effects", EFFECT_TITLES, waiting.effects, screen),
+        ...section("Timers", TIMER_TITLES, waiting.timers, screen),
+        ...section("Dead letters to it", LETTER_TITLES, waiting.letters, screen),
         "",
         ...table(
           ["SEQ", "TIME", "EVENT", "FACTS"],
@@ -75,133 +69,62 @@ export async function showCommand(given: string, options: ShowOptions, screen: S
   });
 }
 
-function find(reader: StoreReader, given: string): ActorRow {
-  const kind = KINDS.find((name) => given.startsWith(`${name}/`));
-  if (kind) {
-    const row = reader.actor(given);
-    if (row) return row;
-    const code = kind === "run" ? "run_not_found" : kind === "session" ? "session_not_found" : "actor_not_found";
-    throw agentError(code, `there is no ${kind} ${oneLine(given.slice(kind.length + 1))}`);
-  }
-  const found = KINDS.flatMap((name) => reader.actor(`${name}/${given}`) ?? []);
-  if (found.length > 1)
-    throw agentError("argument_invalid", `ID: several actors have this id: ${found.map(({ address }) => address).join(", ")}`, {
-      details: { path: "ID" },
-    });
-  if (!found[0]) throw agentError("actor_not_found", `there is no run, session or handoff ${oneLine(given)}`);
-  return found[0];
+function waitingOf(reader: StoreReader, { address }: ActorRow, name: Naming) {
+  const page = { limit: SHOWN };
+  return {
+    effects: reader.effects({ actor: address }, page).map((effect) => listEffect(reader, effect, name)),
+    timers: reader.timers({ actor: address }, page).map((timer) => listTimer(timer, name)),
+    letters: reader.deadLetters({ receiver: address }, page).map((letter) => listLetter(letter, name)),
+  };
 }
 
-/** What the machine says is known in this state. */
-function meaningOf(row: ActorRow): string | null {
-  const machine = machines.find(({ id }) => id === row.machine);
-  if (!machine || machine.version !== row.version) return null;
-  try {
-    return machine.getStateNodeById(`${machine.id}.${row.state}`).description ?? null;
-  } catch {
-    return null;
-  }
+function section(title: string, titles: readonly string[], rows: readonly Listed[], screen: Screen): string[] {
+  if (rows.length === 0) return [];
+  const more = rows.length === SHOWN ? [`  The first ${SHOWN}; \`holdfast ls\` pages through all.`] : [];
+  return ["", screen.style("bold", title), ...listLines(titles, rows, screen, "  "), ...more];
+}
+
+function timesOf(row: ActorRow): Fields {
+  const told = (atMs: number) => `${timeOf(atMs)} (${fromNow(atMs)})`;
+  return [
+    ["created", told(row.createdMs)],
+    ["last entry", told(row.updatedMs)],
+  ];
+}
+
+function quarantineOf({ address, quarantine }: ActorRow): object | null {
+  if (!quarantine) return null;
+  const { code, message, atMs, source } = quarantine;
+  return { code, message, at: isoOf(atMs), source: source ?? null, helps: [`holdfast release ${address}`] };
+}
+
+/** Why it was set aside, and the way out. */
+function setAside({ address, machine, quarantine }: ActorRow, letters: number, root: string, screen: Screen): string[] {
+  if (!quarantine) return [];
+  const { code, message, atMs, source } = quarantine;
+  const options = [
+    ...(ours.some(({ id }) => id === machine) ? [] : ["--machines FILE"]),
+    ...(root === ".holdfast" ? [] : [`--root ${quoted(root)}`]),
+  ];
+  const text = [
+    oneLine(message),
+    ...(source === undefined ? [] : [`It could not take what ${source} came to.`]),
+    `Mend what this names, and take it back${letters > 0 ? ", which delivers the dead letters below" : ""}; with --discard, what it cannot take is left out and stays listed:`,
+  ];
+  return [
+    `  ${screen.style("red", `Set aside ${fromNow(atMs)}: ${code}`)}`,
+    ...text.flatMap((part) => wrap(part, screen.proseColumns - 4)).map((line) => `    ${line}`),
+    `      ${[commandName(), "release", quoted(address), ...options].join(" ")}`,
+    "",
+  ];
 }
 
 /** An entry without its payload: payloads are shown nowhere unless asked for. */
-function summary(row: Parameters<typeof toEntry>[0]): { seq: number; at: number; event: string; facts: string[] } {
+function summary(reader: StoreReader, row: PlacedJournalRow): { seq: number; at: number; event: string; facts: string[] } {
   try {
-    const { seq, at, event, facts }: Entry = toEntry(row);
+    const { seq, at, event, facts }: Entry = toEntry(reader, row);
     return { seq, at, event: seq === 1 ? "created" : event.type, facts: facts.map(({ type }) => type) };
   } catch {
     return { seq: row.seq, at: row.atMs, event: "damaged: not JSON", facts: [] };
   }
-}
-
-interface About {
-  readonly item: Readonly<Record<string, unknown>>;
-  readonly fields: Fields;
-}
-
-function aboutOf(reader: StoreReader, row: ActorRow): About {
-  try {
-    if (row.machine === "run") return aboutRun(reader, row);
-    return row.machine === "handoff" ? aboutHandoff(reader, row) : aboutSession(reader, row);
-  } catch (error) {
-    const { code, message } = coded(error);
-    return { item: { damaged: { code, message } }, fields: [["damaged", `${code}: ${oneLine(message)}`]] };
-  }
-}
-
-function aboutRun(reader: StoreReader, row: ActorRow): About {
-  const run = contextOf(reader, "run", row.id)!;
-  const final = row.status === "final";
-  const seal = final && !run.outcome ? run.preview : null;
-  const next = continuedBy(reader, row.id);
-  const continues = run.source.kind === "fresh" ? null : { run: run.source.runId, purpose: run.source.kind };
-  const drift = run.outcome?.kind === "failed" ? run.outcome.drift : [];
-  return {
-    item: {
-      session: run.sessionId,
-      turn: run.turnId,
-      steps: run.stepsTaken,
-      outcome: run.outcome,
-      seal,
-      handoff: run.handoff?.handoffId ?? null,
-      continues,
-      continuedBy: next,
-      composition: run.composition,
-      waitsFor: run.interaction,
-      openCalls: run.openCalls,
-    },
-    fields: [
-      ["why", why(run, final) || null],
-      ...drift.map(({ field, source, own }) => ["drift", `${field}: was ${source}, is ${own}`] as const),
-      ["continues", continues && `run/${continues.run} (${continues.purpose === "handoff" ? "under its seal" : "in a new turn"})`],
-      ["continued by", next === null ? (seal ? "nobody yet" : null) : `run/${next}`],
-      ["handoff", run.handoff && `handoff/${run.handoff.handoffId}`],
-      ["waits for", run.interaction && oneLine(run.interaction.question)],
-      ["session", `session/${run.sessionId}`],
-      ["turn", run.turnId],
-      ["steps", countOf(run.stepsTaken)],
-      ["revision", run.composition && `${run.composition.composerId} ${run.composition.composerRevision}`],
-    ],
-  };
-}
-
-function aboutHandoff(reader: StoreReader, row: ActorRow): About {
-  const handoff = contextOf(reader, "handoff", row.id)!;
-  return {
-    item: {
-      session: handoff.sessionId,
-      turn: handoff.turnId,
-      from: handoff.sourceRunId,
-      to: handoff.successorRunId,
-      claim: handoff.claimId,
-      seal: handoff.seal,
-      sealSeq: handoff.sealSeq,
-      outcome: handoff.outcome,
-    },
-    fields: [
-      ["why", handoff.outcome && outcomeText(handoff.outcome)],
-      ["from", `run/${handoff.sourceRunId}`],
-      ["to", `run/${handoff.successorRunId}${reader.actor(`run/${handoff.successorRunId}`) ? "" : " (not begun)"}`],
-      ["seal", handoff.sealSeq === null ? "not written" : `entry ${handoff.sealSeq} of run/${handoff.sourceRunId}`],
-      ["session", `session/${handoff.sessionId}`],
-    ],
-  };
-}
-
-function aboutSession(reader: StoreReader, row: ActorRow): About {
-  const { name, configuration, turn, turns, lastRunId } = contextOf(reader, "session", row.id)!;
-  return {
-    item: { name, configuration, turn, turns, lastRun: lastRunId },
-    fields: [
-      ["name", name === null ? null : oneLine(name)],
-      ["folder", oneLine(configuration.cwd)],
-      ["backend", configuration.backend],
-      ["under way", turn && `run/${turn.runId}`],
-      ["last run", lastRunId === null ? null : `run/${lastRunId}`],
-      ["turns ended", countOf(turns)],
-    ],
-  };
-}
-
-function outcomeText(outcome: Outcome): string {
-  return why({ outcome, handoff: null }, true);
 }

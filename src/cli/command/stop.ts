@@ -6,8 +6,9 @@ import { codedError } from "../../agent/error.ts";
 import { contextOf } from "../../agent/snapshot.ts";
 import { openHoldfast } from "../../index.ts";
 import { EXIT } from "../exit.ts";
+import { findRunId } from "../id.ts";
 import { turnResult, why } from "../outcome.ts";
-import { continuedBy, demandRoot, runIdOf, withReader } from "../reading.ts";
+import { continuedBy, withOwnReader, withReader } from "../reading.ts";
 import type { CommonOptions, Result } from "../result.ts";
 import type { Screen } from "../screen.ts";
 import { commandBackends, newPlace } from "../survey.ts";
@@ -17,9 +18,8 @@ import { commandBackends, newPlace } from "../survey.ts";
  * turn, whose successor is then created and cancelled in one commit.
  */
 export async function stopCommand(given: string, options: CommonOptions, screen: Screen): Promise<Result> {
-  const runId = runIdOf(given);
   const root = resolve(options.root);
-  demandRoot(root);
+  const runId = withOwnReader(root, (reader) => findRunId(reader, given));
   const holdfast = await openHoldfast({ root, backends: commandBackends(newPlace(root, undefined)) });
   try {
     const run = holdfast.run(runId);

@@ -1,0 +1,268 @@
+/**
+ * Migration: an actor of an older version, brought to the version of its machine.
+ *
+ * Owns what a migration may make of an actor and how its journal says so. Guarantees: pure; a migration that throws, or gives what
+ * the machine cannot hold, changes nothing and says why.
+ */
+
+import type { AnyMachineSnapshot, AnyStateNode } from "xstate";
+import { z } from "zod";
+import { TIME_LIMIT_MS } from "./action.ts";
+import { engineError, type HoldfastError, messageOf } from "./error.ts";
+import { checkEvent } from "./input.ts";
+import { PAYLOAD_LIMIT } from "./journal.ts";
+import { copyOf, frozen, type Json, notJson } from "./json.ts";
+import type { Registration, StoredActor } from "./registration.ts";
+import { EFFECTS_LIMIT, TIMERS_LIMIT } from "./request.ts";
+import { checkAgainst, firstIssue } from "./schema.ts";
+import { activeNodes } from "./scope.ts";
+import type { ActorRow, EffectRow, TimerRow } from "./store.ts";
+import { dehydrate, type Enclosure, type EngineEvent, hydrate, isFinal } from "./transition.ts";
+import { afterEvent } from "./xstate-event.ts";
+
+/** Type of the event that an entry of a migration holds: the actor as it was made. No machine is asked about it. */
+export const MIGRATED = "engine.migrated";
+
+/** An actor after its migration. */
+export interface Migrated {
+  readonly snapshot: AnyMachineSnapshot;
+  readonly effects: readonly EffectRow[];
+  readonly timers: readonly TimerRow[];
+  /** The event of its entry. */
+  readonly event: EngineEvent;
+}
+
+/** What is to be migrated: the actor as it is stored. */
+export interface Old {
+  readonly row: Pick<ActorRow, "address" | "version" | "snapshot" | "seq">;
+  readonly effects: readonly EffectRow[];
+  readonly timers: readonly TimerRow[];
+}
+
+/** When and under which epoch it is migrated. */
+export interface Moment {
+  readonly atMs: number;
+  readonly epoch: number;
+  readonly enclose: Enclosure;
+  /** Characters of JSON that a snapshot may have, where that is known. */
+  readonly sizeLimit?: number;
+}
+
+const plain = z.custom<Json>((value) => notJson(value) === undefined, "is not plain JSON");
+const timerSchema = z.object({
+  key: z.string().optional(),
+  id: z.string(),
+  event: z.looseObject({ type: z.string() }).and(plain),
+  delay: z.string(),
+  delayMs: z.number().int().min(0).max(TIME_LIMIT_MS),
+  dueMs: z.number().int().min(0).max(TIME_LIMIT_MS).optional(),
+});
+const valueSchema: z.ZodType = z.lazy(() => z.union([z.string(), z.record(z.string(), valueSchema)]));
+const storedSchema = z.object({
+  value: valueSchema,
+  context: plain,
+  historyValue: z.record(z.string(), z.array(z.looseObject({ id: z.string() }))).default({}),
+  timers: z.array(timerSchema).max(TIMERS_LIMIT),
+  effects: z.array(z.object({ key: z.string().optional(), name: z.string(), params: plain, scope: z.string() })).max(EFFECTS_LIMIT),
+});
+
+/** True where the machine declares a way from this version to its own. */
+export function hasMigration(registration: Registration, version: string): boolean {
+  return registration.schemas.migrations !== undefined && Object.hasOwn(registration.schemas.migrations, version);
+}
+
+/** The actor at its machine's version. Throws `machine_version_unknown` where no migration leads there, and `migration_failed`. */
+export function migrate(registration: Registration, old: Old, moment: Moment): Migrated {
+  const { address } = old.row;
+  const persisted = JSON.parse(old.row.snapshot);
+  let stored: StoredActor = {
+    value: persisted.value,
+    context: persisted.context,
+    historyValue: persisted.historyValue ?? {},
+    timers: old.timers.map(({ key, id, event, delay, delayMs, dueMs }) => ({ key, id, event: JSON.parse(event), delay, delayMs, dueMs })),
+    effects: old.effects.map(({ key, name, params, scope }) => ({ key, name, params: JSON.parse(params), scope })),
+  };
+  for (let version = old.row.version; version !== registration.version; ) {
+    const step = hasMigration(registration, version) ? registration.schemas.migrations?.[version] : undefined;
+    if (!step)
+      throw engineError("machine_version_unknown", `${address} has version ${version} of ${registration.id}, and no migration leads on`, {
+        details: { actor: address },
+      });
+    stored = applied(registration, address, version, stored, () => moment.enclose(() => step.migrate(frozen(stored))), moment.atMs);
+    version = step.to;
+  }
+  return settled(registration, old, persisted, stored, moment);
+}
+
+function applied(
+  registration: Registration,
+  address: string,
+  version: string,
+  before: StoredActor,
+  act: () => unknown,
+  atMs: number,
+): StoredActor {
+  let result: unknown;
+  try {
+    result = act();
+  } catch (cause) {
+    throw failed(registration, address, `the one from version ${version} threw: ${messageOf(cause)}`, "$", cause);
+  }
+  const parsed = storedSchema.safeParse(result);
+  if (!parsed.success) {
+    const { path, message } = firstIssue(parsed.error);
+    throw failed(registration, address, `the one from version ${version} gives an actor that is wrong at ${path}: ${message}`, path);
+  }
+  const keys = (rows: readonly { readonly key?: string | undefined }[]) => rows.flatMap(({ key }) => key ?? []);
+  for (const part of ["timers", "effects"] as const) {
+    const known = new Set(keys(before[part]));
+    const wrong = keys(parsed.data[part]).find((key, index, all) => !known.has(key) || all.indexOf(key) !== index);
+    if (wrong !== undefined)
+      throw failed(registration, address, `the one from version ${version} gives the key ${wrong}, which is not of one before`, part);
+  }
+  // A migration is pure and knows no time: what it sets anew it may leave to start now.
+  const timers = parsed.data.timers.map((timer) => ({ ...timer, dueMs: timer.dueMs ?? Math.min(atMs + timer.delayMs, TIME_LIMIT_MS) }));
+  return copyOf({ ...parsed.data, timers }) as StoredActor;
+}
+
+/** Holds what a migration gave against the machine, and makes the rows. */
+function settled(registration: Registration, { row, effects }: Old, persisted: any, stored: StoredActor, moment: Moment): Migrated {
+  const bad: Bad = (problem, path, cause) => failed(registration, row.address, problem, path, cause);
+  const remembered = Object.entries(stored.historyValue as Record<string, { id: string }[]>).flatMap(([id, nodes]) => [
+    id,
+    ...nodes.map((node) => node.id),
+  ]);
+  const lost = remembered.find((id) => !hasNode(registration, id));
+  if (lost !== undefined) throw bad(`it remembers the state ${lost}, which the machine does not have`, "historyValue");
+  let snapshot: AnyMachineSnapshot;
+  try {
+    const { value, context, historyValue } = stored;
+    snapshot = hydrate(registration, JSON.stringify({ ...persisted, value, context, historyValue, children: {} }));
+  } catch (cause) {
+    throw bad(`it gives a state that the machine does not have: ${messageOf(cause)}`, "value", cause);
+  }
+  const fit = checkAgainst(registration.schemas.context, snapshot.context);
+  if (!fit.ok) throw bad(`it gives a context that does not fit its schema: ${fit.path} ${fit.message}`, `context.${fit.path}`);
+  const active = activeNodes(snapshot);
+  if (isFinal(snapshot) || hasEnded(registration.machine.root, active))
+    throw bad("it gives a final state: an actor ends by an event only", "value");
+  const size = dehydrate(registration, snapshot).length;
+  const { sizeLimit = Number.POSITIVE_INFINITY } = moment;
+  if (size > sizeLimit) throw bad(`it gives a snapshot of ${size} characters; ${sizeLimit} are allowed`, "context");
+  const place: Place = { registration, actor: row.address, seq: row.seq + 1, active, moment, bad };
+  const newEffects = effectRows(place, effects, stored.effects);
+  const newTimers = timerRows(place, stored.timers);
+  const event = eventOf(registration, row.version, snapshot, newEffects, newTimers);
+  const length = JSON.stringify(event).length;
+  if (length > PAYLOAD_LIMIT) throw bad(`its entry would have ${length} characters; ${PAYLOAD_LIMIT} are allowed`, "$");
+  return { snapshot, effects: newEffects, timers: newTimers, event };
+}
+
+type Bad = (problem: string, path: string, cause?: unknown) => HoldfastError;
+
+/** What rows are made for. */
+interface Place {
+  readonly registration: Registration;
+  readonly actor: string;
+  readonly seq: number;
+  readonly active: ReadonlySet<string>;
+  readonly moment: Moment;
+  readonly bad: Bad;
+}
+
+function effectRows({ registration, actor, seq, active, moment, bad }: Place, before: readonly EffectRow[], given: StoredActor["effects"]) {
+  const taken = new Set<string>();
+  return given.map(({ key, name, params, scope }, index): EffectRow => {
+    const schema = registration.effects.get(name);
+    if (!schema) throw bad(`the machine has no effect ${name}`, `effects.${index}.name`);
+    const checked = checkAgainst(schema.params, params);
+    if (!checked.ok) throw bad(`the params of ${name} do not fit: ${checked.path} ${checked.message}`, `effects.${index}.params`);
+    if (scope !== "" && !active.has(scope)) throw bad(`the state ${scope} is not active`, `effects.${index}.scope`);
+    const kept = before.find((effect) => effect.key === key);
+    // A state may invoke the same logic more than once: then what is kept stays the child that it was.
+    const children = [...registration.invocations].flatMap(([id, { src, node }]) =>
+      src === name && node === scope && !taken.has(id) ? [id] : [],
+    );
+    const child = children.find((id) => id === kept?.child) ?? children[0] ?? null;
+    if (schema.done === undefined && child === null) throw bad(`${scope || "no state"} does not invoke ${name}`, `effects.${index}.scope`);
+    if (child !== null) taken.add(child);
+    const fresh = { state: "open" as const, epoch: moment.epoch, openedMs: moment.atMs, error: null };
+    const { state, epoch, openedMs, error } = kept ?? fresh;
+    return {
+      ...{ key: key ?? `${actor}:${seq}:e${index}`, actor, name, params: JSON.stringify(params), scope, child },
+      ...{ state, epoch, openedMs, error },
+    };
+  });
+}
+
+function timerRows({ registration, actor, seq, active, bad }: Place, given: StoredActor["timers"]): TimerRow[] {
+  const ids = new Set<string>();
+  return given.map(({ key, id, event, delay, delayMs, dueMs }, index): TimerRow => {
+    const declared = registration.delays.get(id) ?? registration.delays.get(event.type);
+    if (declared?.delay !== delay) throw bad(`the machine sets no timer ${id || event.type} by the delay ${delay}`, `timers.${index}.id`);
+    if (id !== "" && ids.has(id)) throw bad(`there are two timers ${id}`, `timers.${index}.id`);
+    ids.add(id);
+    const prefix = afterEvent(delay, "");
+    const node = id.startsWith(prefix) ? id.slice(prefix.length) : undefined;
+    if (node !== undefined && !active.has(node)) throw bad(`the state ${node} is not active`, `timers.${index}.id`);
+    const checked = node === undefined ? checkEvent(registration, event, "engine") : { ok: event.type === id, message: `is not ${id}` };
+    if (!checked.ok) throw bad(`the event of the timer ${id || event.type} does not fit: ${checked.message}`, `timers.${index}.event`);
+    return {
+      ...{ key: key ?? `${actor}:${seq}:t${index}`, actor, id, event: JSON.stringify(event), delay },
+      ...{ policy: declared.policy, delayMs, dueMs, state: "armed" },
+    };
+  });
+}
+
+function hasNode({ machine }: Registration, id: string): boolean {
+  try {
+    return machine.getStateNodeById(id) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** True where a state is done, as XState has it: one final child, or all regions of a parallel state. */
+function hasEnded(node: AnyStateNode, active: ReadonlySet<string>): boolean {
+  const children = Object.values(node.states) as AnyStateNode[];
+  if (node.type === "parallel") return children.every((child) => hasEnded(child, active));
+  return children.some((child) => child.type === "final" && active.has(child.id));
+}
+
+function eventOf(
+  registration: Registration,
+  from: string,
+  snapshot: AnyMachineSnapshot,
+  effects: readonly EffectRow[],
+  timers: readonly TimerRow[],
+): EngineEvent {
+  return copyOf({
+    type: MIGRATED,
+    from,
+    snapshot: registration.machine.getPersistedSnapshot(snapshot),
+    effects: effects.map(({ key, name, params, scope, child }) => ({ key, name, params: JSON.parse(params), scope, child })),
+    timers: timers.map(({ actor: _, state: _state, event, ...timer }) => ({ ...timer, event: JSON.parse(event) })),
+  }) as unknown as EngineEvent;
+}
+
+/** The actor as the entry of its migration gives it, for a fold. Rows stand as they were when it was written. */
+export function migratedBy(registration: Registration, actor: string, event: EngineEvent, atMs: number): Omit<Migrated, "event"> {
+  const { snapshot, effects, timers } = event as any;
+  return {
+    snapshot: hydrate(registration, JSON.stringify(snapshot)),
+    effects: effects.map(
+      ({ key, name, params, scope, child }: any): EffectRow => ({
+        ...{ key, actor, name, params: JSON.stringify(params), scope, child },
+        ...{ state: "open", epoch: 0, openedMs: atMs, error: null },
+      }),
+    ),
+    timers: timers.map((timer: any): TimerRow => ({ ...timer, actor, event: JSON.stringify(timer.event), state: "armed" })),
+  };
+}
+
+function failed(registration: Registration, actor: string, problem: string, path: string, cause?: unknown): HoldfastError {
+  return engineError("migration_failed", `${actor}: the migration of ${registration.id} failed: ${problem}`, {
+    details: { actor, path },
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,194 @@
+/**
+ * Retention: what a root may forget.
+ *
+ * Guarantees: nothing unfinished is removed; of a deleted actor a tombstone stays, so that the chains of all others, and the order of
+ * the root, are verified as before; a blob that any entry or dead letter mentions stays.
+ * Refuses to run by itself: when and how much is forgotten is for the embedder to say.
+ */
+
+import { z } from "zod";
+import type { Answer } from "./answer.ts";
+import type { Draft } from "./draft.ts";
+import { engineError, HoldfastError } from "./error.ts";
+import { inflated } from "./journal.ts";
+import { PAGE, pages } from "./page.ts";
+import { checkAgainst } from "./schema.ts";
+import type { JournalRow, StoreReader } from "./store.ts";
+import type { Work } from "./work.ts";
+
+/** What may go. What is absent stays. Ages are in ms, by the engine's clock. */
+export interface RetentionPolicy {
+  /** Final actors whose last entry is older. */
+  readonly finalMs?: number;
+  /** Only actors of these machines; default: of all. */
+  readonly machines?: readonly string[];
+  /** Only actors that ended in one of these states, in dotted form; default: in any. */
+  readonly states?: readonly string[];
+  /** Recorded answers to keyed events that are older: a repetition after that is taken anew. */
+  readonly keysMs?: number;
+  /** Dead letters that are older; not those of actors in quarantine. */
+  readonly deadLettersMs?: number;
+  /** Blobs that were stored longer ago, at least an hour, and that no entry and no dead letter mentions. Reads the whole journal. */
+  readonly blobsMs?: number;
+}
+
+/** How much went. */
+export interface Retained {
+  readonly actors: number;
+  readonly keys: number;
+  readonly deadLetters: number;
+  readonly blobs: number;
+}
+
+interface Duties {
+  readonly reader: StoreReader;
+  now(): number;
+  submit(work: Work): Promise<Answer>;
+}
+
+/** A blob that was stored a moment ago may be mentioned by the next event only. */
+const BLOB_AGE_MIN_MS = 3_600_000;
+
+const ageMs = z.int().min(0);
+const policySchema = z.strictObject({
+  finalMs: ageMs.optional(),
+  machines: z.array(z.string()).optional(),
+  states: z.array(z.string()).optional(),
+  keysMs: ageMs.optional(),
+  deadLettersMs: ageMs.optional(),
+  blobsMs: z.int().min(BLOB_AGE_MIN_MS).optional(),
+});
+
+/** Removes what the policy lets go, in many small commits. Throws `input_invalid`. */
+export async function retain(duties: Duties, policy: RetentionPolicy): Promise<Retained> {
+  const checked = checkAgainst(policySchema, policy);
+  if (!checked.ok)
+    throw engineError("input_invalid", `the policy is wrong at ${checked.path}: ${checked.message}`, { details: { path: checked.path } });
+  const nowMs = duties.now();
+  const { keysMs, deadLettersMs } = policy;
+  const actors = policy.finalMs === undefined ? 0 : await deleteActors(duties, policy, nowMs - policy.finalMs);
+  const keys = keysMs === undefined ? 0 : await inPieces(duties, (writer) => writer.deleteAnswers(nowMs - keysMs, PAGE));
+  const deadLetters =
+    deadLettersMs === undefined ? 0 : await inPieces(duties, (writer) => writer.deleteDeadLetters(nowMs - deadLettersMs, PAGE));
+  const blobs = policy.blobsMs === undefined ? 0 : await deleteBlobs(duties, nowMs - policy.blobsMs);
+  return { actors, keys, deadLetters, blobs };
+}
+
+async function deleteActors({ reader, submit }: Duties, { machines, states }: RetentionPolicy, beforeMs: number): Promise<number> {
+  let count = 0;
+  for (let after = 0; ; ) {
+    const page = reader.actors({ status: "final", quarantined: false, updatedBeforeMs: beforeMs }, { after, limit: PAGE });
+    const fit = page.filter(
+      ({ machine, state }) => (machines === undefined || machines.includes(machine)) && (states === undefined || states.includes(state)),
+    );
+    for (const answer of await Promise.all(fit.map(({ address }) => submit({ kind: "row", apply: (draft) => remove(address, draft) })))) {
+      refuse(answer, "not_owner");
+      if (answer.kind !== "refused") count++;
+    }
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return count;
+    after = last.ordinal;
+  }
+}
+
+/** Removes one final actor. */
+export function remove(address: string, draft: Draft): Answer {
+  const refused = (code: string, message: string): Answer => ({ kind: "refused", code, message });
+  const known = draft.actor(address);
+  if (!known || draft.isDeleted(address)) return refused("actor_not_found", `there is no actor ${address}`);
+  if (known.kind === "unavailable" && known.code === "actor_quarantined") return refused(known.code, known.message);
+  if (!draft.isFinal(address)) return refused("actor_not_final", `${address} has not ended`);
+  draft.deleted.add(address);
+  return { kind: "ignored" };
+}
+
+/** Removes a page at a time, each in a commit of its own, until one is not full. */
+async function inPieces({ submit }: Duties, act: (writer: Parameters<Draft["writes"][number]>[0]) => number): Promise<number> {
+  for (let count = 0; ; ) {
+    let removed = 0;
+    const answer = await submit({
+      kind: "row",
+      apply: (draft) => {
+        draft.writes.push((writer) => {
+          removed = act(writer);
+        });
+        return { kind: "ignored" };
+      },
+    });
+    refuse(answer);
+    count += removed;
+    if (removed < PAGE) return count;
+  }
+}
+
+/** Marks by reading all entries, then sweeps in small commits, each of which reads the entries that came meanwhile. */
+async function deleteBlobs({ reader, submit }: Duties, beforeMs: number): Promise<number> {
+  /** Ordinals of old blobs that nothing mentions, by digest. */
+  const old = new Map<string, number>();
+  for (const { digest, storedMs, ordinal } of pages(
+    (after) => reader.blobs({ after, limit: PAGE }),
+    (row) => row.ordinal,
+  ))
+    if (storedMs < beforeMs) old.set(digest, ordinal);
+  let last = 0;
+  const mark = (from: StoreReader) => {
+    for (const row of pages(
+      (after) => from.entries({ after, limit: PAGE }),
+      (entry) => entry.position,
+      last,
+    )) {
+      last = row.position;
+      for (const digest of mentioned(from, row)) old.delete(digest);
+    }
+  };
+  // Before the entries: the sender of a letter, and what its journal mentions, may be deleted meanwhile.
+  for (const { event } of pages(
+    (after) => reader.deadLetters({}, { after, limit: PAGE }),
+    (letter) => letter.position,
+  ))
+    for (const digest of digestsIn(event)) old.delete(digest);
+  mark(reader);
+  let removed = 0;
+  while (old.size > 0)
+    refuse(
+      await submit({
+        kind: "row",
+        apply: (draft) => {
+          draft.writes.push((writer) => {
+            mark(writer);
+            for (const [digest, ordinal] of [...old].slice(0, PAGE)) {
+              old.delete(digest);
+              // One that was stored again meanwhile is about to be mentioned.
+              const row = writer.blobs({ after: ordinal - 1, limit: 1 })[0];
+              if (row?.digest !== digest || row.storedMs >= beforeMs) continue;
+              writer.deleteBlob(digest);
+              removed++;
+            }
+          });
+          return { kind: "ignored" };
+        },
+      }),
+    );
+  return removed;
+}
+
+/** Digests that an entry mentions, in its columns or in the blobs that stand for them. */
+function* mentioned(reader: StoreReader, row: JournalRow): Generator<string> {
+  const texts = [row.event, row.facts, row.actions];
+  try {
+    const whole = inflated(reader, row);
+    texts.push(whole.event, whole.facts, whole.actions);
+  } catch {
+    // A blob that is missing mentions nothing.
+  }
+  for (const text of texts) yield* digestsIn(text);
+}
+
+/** Everything in a text that may be a digest, also within a longer run of digits. */
+function* digestsIn(text: string): Generator<string> {
+  for (const [, digest] of text.matchAll(/(?=([0-9a-f]{64}))/g)) yield digest as string;
+}
+
+function refuse(answer: Answer, only?: string): void {
+  if (answer.kind === "refused" && (only === undefined || answer.code === only)) throw new HoldfastError(answer.code, answer.message);
+}

@@ -1,0 +1,132 @@
+/** About: what each kind of actor says of itself, for `show`: as a document, and as fields for people. */
+
+import type { Outcome } from "../../machines/index.ts";
+import { machines } from "../../machines/index.ts";
+import type { ActorRow, StoreReader } from "../actor/store.ts";
+import { contextOf } from "../agent/snapshot.ts";
+import { coded } from "./exit.ts";
+import { countOf, oneLine } from "./format.ts";
+import { why } from "./outcome.ts";
+import { continuedBy } from "./reading.ts";
+
+/** Names and values, in the order in which they are told. */
+export type Fields = readonly (readonly [name: string, value: string | null | undefined])[];
+
+/** What the machine says is known in this state. */
+export function meaningOf(row: ActorRow): string | null {
+  const machine = machines.find(({ id }) => id === row.machine);
+  if (!machine || machine.version !== row.version) return null;
+  try {
+    return machine.getStateNodeById(`${machine.id}.${row.state}`).description ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** What one kind of actor adds to its row. */
+export interface About {
+  readonly item: Readonly<Record<string, unknown>>;
+  readonly fields: Fields;
+}
+
+/** What is known of an actor besides its row. One that is damaged says so. */
+export function aboutOf(reader: StoreReader, row: ActorRow): About {
+  try {
+    if (row.machine === "run") return aboutRun(reader, row);
+    if (row.machine === "handoff") return aboutHandoff(reader, row);
+    return row.machine === "session" ? aboutSession(reader, row) : aboutAny(row);
+  } catch (error) {
+    const { code, message } = coded(error);
+    return { item: { damaged: { code, message } }, fields: [["damaged", `${code}: ${oneLine(message)}`]] };
+  }
+}
+
+function aboutRun(reader: StoreReader, row: ActorRow): About {
+  const run = contextOf(reader, "run", row.id)!;
+  const final = row.status === "final";
+  const seal = final && !run.outcome ? run.preview : null;
+  const next = continuedBy(reader, row.id);
+  const continues = run.source.kind === "fresh" ? null : { run: run.source.runId, purpose: run.source.kind };
+  const drift = run.outcome?.kind === "failed" ? run.outcome.drift : [];
+  return {
+    item: {
+      session: run.sessionId,
+      turn: run.turnId,
+      steps: run.stepsTaken,
+      outcome: run.outcome,
+      seal,
+      handoff: run.handoff?.handoffId ?? null,
+      continues,
+      continuedBy: next,
+      composition: run.composition,
+      waitsFor: run.interaction,
+      openCalls: run.openCalls,
+    },
+    fields: [
+      ["why", why(run, final) || null],
+      ...drift.map(({ field, source, own }) => ["drift", `${field}: was ${source}, is ${own}`] as const),
+      ["continues", continues && `run/${continues.run} (${continues.purpose === "handoff" ? "under its seal" : "in a new turn"})`],
+      ["continued by", next === null ? (seal ? "nobody yet" : null) : `run/${next}`],
+      ["handoff", run.handoff && `handoff/${run.handoff.handoffId}`],
+      ["waits for", run.interaction && oneLine(run.interaction.question)],
+      ["session", `session/${run.sessionId}`],
+      ["turn", run.turnId],
+      ["steps", countOf(run.stepsTaken)],
+      ["revision", run.composition && `${run.composition.composerId} ${run.composition.composerRevision}`],
+    ],
+  };
+}
+
+function aboutHandoff(reader: StoreReader, row: ActorRow): About {
+  const handoff = contextOf(reader, "handoff", row.id)!;
+  return {
+    item: {
+      session: handoff.sessionId,
+      turn: handoff.turnId,
+      from: handoff.sourceRunId,
+      to: handoff.successorRunId,
+      claim: handoff.claimId,
+      seal: handoff.seal,
+      sealSeq: handoff.sealSeq,
+      outcome: handoff.outcome,
+    },
+    fields: [
+      ["why", handoff.outcome && outcomeText(handoff.outcome)],
+      ["from", `run/${handoff.sourceRunId}`],
+      ["to", `run/${handoff.successorRunId}${reader.actor(`run/${handoff.successorRunId}`) ? "" : " (not begun)"}`],
+      ["seal", handoff.sealSeq === null ? "not written" : `entry ${handoff.sealSeq} of run/${handoff.sourceRunId}`],
+      ["session", `session/${handoff.sessionId}`],
+    ],
+  };
+}
+
+function aboutSession(reader: StoreReader, row: ActorRow): About {
+  const { name, configuration, turn, turns, lastRunId } = contextOf(reader, "session", row.id)!;
+  return {
+    item: { name, configuration, turn, turns, lastRun: lastRunId },
+    fields: [
+      ["name", name === null ? null : oneLine(name)],
+      ["folder", oneLine(configuration.cwd)],
+      ["backend", configuration.backend],
+      ["under way", turn && `run/${turn.runId}`],
+      ["last run", lastRunId === null ? null : `run/${lastRunId}`],
+      ["turns ended", countOf(turns)],
+    ],
+  };
+}
+
+/** Of a machine that this program does not know, the payloads are its own business. */
+function aboutAny({ machine, version, status }: ActorRow): About {
+  const ended = status === "final" ? "yes" : "no";
+  return {
+    item: { machine },
+    fields: [
+      ["machine", `${machine}, version ${version}`],
+      ["ended", ended],
+    ],
+  };
+}
+
+function outcomeText(outcome: Outcome): string {
+  return why({ outcome, handoff: null }, true);
+}

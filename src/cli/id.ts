@@ -1,0 +1,107 @@
+/**
+ * Ids: as people write them. An actor's address is `<machine>/<id>`, an effect's key `<address>:<seq>:<index>`.
+ *
+ * Guarantees: what is printed short can be typed; the beginning or the end of an id stands for it where it is the only one; what may
+ * mean several is refused, with what it may mean. A whole id is looked up; a short one costs a walk through the list.
+ */
+
+import { HoldfastError } from "../actor/error.ts";
+import { PAGE, pages } from "../actor/page.ts";
+import type { ActorRow, EffectRow, StoreReader } from "../actor/store.ts";
+import { agentError } from "../agent/error.ts";
+import { cliError } from "./error.ts";
+import { oneLine, shortId } from "./format.ts";
+
+/** Characters of an id that may stand for it, at least. */
+const LEAST = 4;
+/** Characters of what a person may give. */
+const GIVEN_LIMIT = 1024;
+/** What it may mean is named up to this number. */
+const CANDIDATES = 10;
+
+/** Machines of this program, by which ids without one are looked up first. */
+const OURS = ["run", "session", "handoff"] as const;
+
+/** An address or a key in a few characters: the end of its id, for ids that were minted in one minute begin alike. */
+export function shortName(name: string): string {
+  const [, machine = "", id = "", place = ""] = /^([^/]*\/)?(.*?)((?::\d+:\d+)?)$/s.exec(name) ?? [];
+  return `${machine}${shortId(id)}${place}`;
+}
+
+/** The actor that an address, an id, or the beginning or end of one stands for. Throws `actor_not_found` and the like, `ambiguous`. */
+export function findActor(reader: StoreReader, given: string, field = "ID"): ActorRow {
+  demand(given, field);
+  const whole = given.includes("/") ? reader.actor(given) : undefined;
+  if (whole) return whole;
+  const kinds = new Set<string>([...OURS, ...reader.unfinishedMachines().map(({ machine }) => machine)]);
+  const named = [...kinds].flatMap((machine) => reader.actor(`${machine}/${given}`) ?? []);
+  if (named.length > 0) return only(named, given, field, ({ address }) => address);
+  const machine = OURS.find((name) => given.startsWith(`${name}/`));
+  const rows = pages(
+    (after) => reader.actors(machine === undefined ? {} : { machine }, { after, limit: PAGE }),
+    (row) => row.ordinal,
+  );
+  const found = fitting(rows, given, ({ address }) => address);
+  if (found.length > 0) return only(found, given, field, ({ address }) => address);
+  const code = machine === "run" ? "run_not_found" : machine === "session" ? "session_not_found" : "actor_not_found";
+  throw agentError(code, `there is no actor ${oneLine(given)}`);
+}
+
+/** The id of the run that `run/ID`, `ID`, or the beginning or end of one stands for. Throws `run_not_found`, `ambiguous`, `argument_invalid`. */
+export function findRunId(reader: StoreReader, given: string): string {
+  try {
+    return findActor(reader, given.startsWith("run/") ? given : `run/${given}`, "RUN").id;
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== "run_not_found") throw error;
+    throw agentError("run_not_found", `there is no run ${oneLine(given.replace(/^run\//, ""))}`);
+  }
+}
+
+/** The effect that a key, or the beginning or end of one, stands for. Throws `effect_gone`, `ambiguous`. */
+export function findEffect(reader: StoreReader, given: string): EffectRow {
+  demand(given, "KEY");
+  const whole = reader.effect(given);
+  if (whole) return whole;
+  const rows = pages(
+    (after) => reader.effects({}, { after, limit: PAGE }),
+    (row) => row.ordinal,
+  );
+  const found = fitting(rows, given, ({ key }) => key);
+  if (found.length === 0) throw agentError("effect_gone", `there is no effect ${oneLine(given)}: it has ended, or never was`);
+  return only(found, given, "KEY", ({ key }) => key);
+}
+
+function demand(given: string, field: string): void {
+  if (given === "" || given.length > GIVEN_LIMIT)
+    throw agentError("argument_invalid", `${field}: expected an id, of at most ${GIVEN_LIMIT} characters`, { details: { path: field } });
+}
+
+/** Rows whose names this may stand for, one more than are named; those whose id it is, whole, alone where there are any. */
+function fitting<Row>(rows: Iterable<Row>, given: string, nameOf: (row: Row) => string): Row[] {
+  const whole: Row[] = [];
+  const part: Row[] = [];
+  for (const row of rows) {
+    const name = nameOf(row);
+    const cut = name.indexOf("/") + 1;
+    const id = name.slice(cut);
+    const text = given.startsWith(name.slice(0, cut)) ? given.slice(cut) : given;
+    if (id === text) whole.push(row);
+    else if (part.length <= CANDIDATES && standsFor(text, id)) part.push(row);
+  }
+  return whole.length > 0 ? whole : part;
+}
+
+function standsFor(text: string, id: string): boolean {
+  const end = text.startsWith("…") ? text.slice(1) : text;
+  return end.length >= LEAST && (id.endsWith(end) || (end === text && id.startsWith(text)));
+}
+
+function only<Row>(found: readonly Row[], given: string, field: string, nameOf: (row: Row) => string): Row {
+  const [first, ...others] = found;
+  if (first !== undefined && others.length === 0) return first;
+  const candidates = found.slice(0, CANDIDATES).map(nameOf);
+  const more = found.length > CANDIDATES ? " and others" : "";
+  throw cliError("ambiguous", `${field}: ${oneLine(given)} may mean ${candidates.map((name) => oneLine(name)).join(", ")}${more}`, {
+    details: { path: field, candidates },
+  });
+}

@@ -1,0 +1,143 @@
+/**
+ * The marker of a state root: the file that says which root a directory is, and where that root lives.
+ *
+ * Guarantees: of concurrent creators one writes it and all read the same; it is durable before anything else is in the root; its name
+ * never shows half a file. A directory that was copied or restored elsewhere is told from one that was moved within its file system.
+ *
+ * Next: `root.ts`.
+ */
+
+import { closeSync, constants, fstatSync, linkSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { v7 } from "uuid";
+import { z } from "zod";
+import { engineError } from "../actor/error.ts";
+import { errorCode, lookAt, refuseShared, syncDirectory, writePrivateFile } from "./private-file.ts";
+
+export const MARKER = "holdfast.json";
+const MARKER_SCHEMA = 2;
+/** A path of 4096 bytes, every one of them escaped, and the rest. */
+const MARKER_LIMIT_BYTES = 32 * 1024;
+/** A creator's marker before it has its name; a crash leaves it behind. */
+export const UNNAMED_MARKER = /^\.holdfast-[0-9a-f-]{36}\.tmp$/;
+/** An owner's marker before it takes the place of the one before it. */
+const NEXT_MARKER = `${MARKER}.tmp`;
+
+const placeSchema = z.strictObject({ path: z.string(), dev: z.string(), ino: z.string() });
+const markerSchema = z.union([
+  z.strictObject({ schema: z.literal(1), rootId: z.uuidv7() }),
+  z.strictObject({
+    schema: z.literal(MARKER_SCHEMA),
+    rootId: z.uuidv7(),
+    place: placeSchema,
+    adopting: z.uuidv7().exactOptional(),
+    restoring: z.literal(true).exactOptional(),
+  }),
+]);
+
+/** Where a root lives: its real path, and the identity of its directory, which survives a move within a file system. */
+export type Place = z.infer<typeof placeSchema>;
+
+export interface Marker {
+  readonly rootId: string;
+  /** Null where the first version of the marker, which did not record it, has not been brought up to date yet. */
+  readonly place: Place | null;
+  /** The id that an adoption under way gives the root: the database may have it already. */
+  readonly adopting?: string;
+  /** True while the database is still being restored. */
+  readonly restoring?: true;
+}
+
+/** The place of a directory, given its real path. */
+export function placeOf(directory: string): Place {
+  // As big integers: an inode number can be beyond what a number holds exactly.
+  const { dev, ino } = statSync(directory, { bigint: true });
+  return { path: directory, dev: `${dev}`, ino: `${ino}` };
+}
+
+/** Throws `root_moved` where the marker names another place than that of its directory, or an adoption that was cut off. */
+export function refuseElsewhere(directory: string, { place, adopting }: Marker): void {
+  if (adopting)
+    throw engineError("root_moved", `${directory}: an adoption was cut off; run \`holdfast adopt\` again.`, {
+      details: { path: directory },
+    });
+  if (!place) return;
+  const here = placeOf(directory);
+  if (place.path === here.path || (place.dev === here.dev && place.ino === here.ino)) return;
+  throw engineError(
+    "root_moved",
+    `${directory} lived at ${place.path}: this directory was copied or restored from elsewhere; \`holdfast adopt --moved\` keeps its id, \`--copied\` gives it a new one.`,
+    { details: { path: directory, from: place.path } },
+  );
+}
+
+/** What the marker of a directory says, or undefined where there is none. */
+export function readMarker(directory: string): Marker | undefined {
+  const path = join(directory, MARKER);
+  const found = lookAt(path);
+  if (!found) return undefined;
+  if (!found.isFile()) throw engineError("root_invalid", `${path} is not a regular file.`, { details: { path } });
+  const text = readBounded(path);
+  if (text === undefined) throw engineError("root_invalid", `${path} is larger than ${MARKER_LIMIT_BYTES} bytes.`, { details: { path } });
+  const value = parseJson(text);
+  const schema = (value as { schema?: unknown } | null | undefined)?.schema;
+  if (typeof schema === "number" && schema > MARKER_SCHEMA)
+    throw engineError("schema_newer", `${path} has schema ${schema}; this program knows ${MARKER_SCHEMA}.`, { details: { path } });
+  const marker = markerSchema.safeParse(value);
+  if (!marker.success)
+    throw engineError("root_invalid", `${path} is not a marker: expected {"schema":${MARKER_SCHEMA},"rootId":"<uuid v7>","place":{…}}.`, {
+      details: { path },
+    });
+  const { schema: _, ...known } = marker.data;
+  return { place: null, ...known };
+}
+
+/** Writes the first marker of a directory, or leaves the one of another creator who was first. */
+export function createMarker(directory: string, marker: Marker): void {
+  const unnamed = join(directory, `.holdfast-${v7()}.tmp`);
+  try {
+    writePrivateFile(unnamed, textOf(marker));
+    // A link, not a rename: it fails where the name is taken, and the name never shows half a file.
+    linkSync(unnamed, join(directory, MARKER));
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  } finally {
+    rmSync(unnamed, { force: true });
+  }
+  // Also by those who were not first: they go on to write a database, which must not outlive the marker in a power failure.
+  syncDirectory(directory);
+}
+
+/** Writes a marker over the one before it. The caller holds the owner lock. */
+export function replaceMarker(directory: string, marker: Marker): void {
+  const next = join(directory, NEXT_MARKER);
+  rmSync(next, { force: true });
+  writePrivateFile(next, textOf(marker));
+  renameSync(next, join(directory, MARKER));
+  syncDirectory(directory);
+}
+
+function textOf({ rootId, place, adopting, restoring }: Marker): string {
+  return `${JSON.stringify({ schema: MARKER_SCHEMA, rootId, place, adopting, restoring })}\n`;
+}
+
+function readBounded(path: string): string | undefined {
+  // Not through a link and not waiting on a pipe, should the file be exchanged after it was looked at.
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  try {
+    refuseShared(path, fstatSync(file));
+    const bytes = Buffer.alloc(MARKER_LIMIT_BYTES + 1);
+    const length = readSync(file, bytes, 0, bytes.length, 0);
+    return length > MARKER_LIMIT_BYTES ? undefined : bytes.toString("utf8", 0, length);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,212 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Engine, openEngine, registerAll } from "../../src/actor/engine.ts";
+import { HoldfastError } from "../../src/actor/error.ts";
+import { verify } from "../../src/actor/verify.ts";
+import { MIGRATIONS } from "../../src/store/schema.ts";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { simulatedClock } from "../../src/testing/index.ts";
+import { counter, handlers, temporary } from "./counter.ts";
+import { asleep, ship } from "./ship.ts";
+
+const pending = () => new Promise<never>(() => {});
+const options = () => ({
+  machines: [counter, ship],
+  effects: { ...handlers, ...asleep, work: pending, once: pending },
+  closeGraceMs: 0,
+  clock: simulatedClock(),
+});
+
+/** A root with a row in every table; what `counter/h` has is never damaged. */
+async function makeRoot(file: string): Promise<Buffer> {
+  const store = openSqliteStore({ file, synchronous: "normal" });
+  const clock = simulatedClock();
+  const engine = await openEngine(store, { ...options(), clock });
+  const make = (id: string, keys: string[] = []) => engine.create(counter, id, { input: { start: 0 }, keys });
+  const [a, b, q, gone] = [await make("a", ["order/1"]), await make("b"), await make("q"), await make("gone")];
+  await gone.send({ type: "count.end" });
+  const sailing = await engine.create(ship, "a", { input: { start: 1 } as never });
+  await sailing.send({ type: "wait" } as never);
+  await make("h");
+  await gone.delete();
+  await a.send({ type: "count.tell", to: "counter/b", by: 3 }, { key: "k" });
+  await a.send({ type: "count.create", id: "c", start: 5, keys: [] });
+  await a.send({ type: "count.say", to: "stranger/x", event: { type: "none", pad: "x".repeat(70_000) } });
+  await b.send({ type: "count.say", to: q.address, event: { type: "assign.throw" } });
+  await a.send({ type: "work.start", by: 4 });
+  await b.send({ type: "silent.start" });
+  await engine.putBlob(new TextEncoder().encode("idle"));
+  await engine.close();
+  const db = new Database(file);
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  db.close();
+  store.close();
+  return readFileSync(file);
+}
+
+/** The row of each table that is damaged. */
+const ROWS: Readonly<Record<string, string>> = {
+  root: "one = 1",
+  actors: "address = 'counter/a'",
+  journal: "actor = 'counter/a' AND seq = 2",
+  answers: "key = 'k'",
+  identities: "name = 'order/1'",
+  effects: "actor = 'counter/a'",
+  timers: "key = (SELECT min(key) FROM timers)",
+  dead_letters: "receiver = 'counter/q'",
+  blobs: "length(bytes) > 1000",
+  tombstones: "address = 'counter/gone'",
+};
+
+/** Wrong values of a type; "final" and "ship" are right elsewhere. A number beyond 2^53 is more than JavaScript can tell. */
+const GARBAGE: Readonly<Record<string, readonly unknown[]>> = {
+  TEXT: ["", '{"a\u0000', "counter/b", "99"],
+  INTEGER: [-1n, 9_007_199_254_740_993n, 9_223_372_036_854_775_807n],
+  BLOB: [Buffer.alloc(0), Buffer.from("other")],
+};
+const STRANGERS = ["ship", "ship/a", "final"];
+const garbageFor = (column: string, type: string) => [
+  ...(GARBAGE[type] ?? []),
+  ...(/machine|address|actor|sender|receiver|status/.test(column) ? STRANGERS : []),
+];
+
+/** What no entry accounts for, so that verify cannot miss it; it must do no harm all the same. */
+const UNACCOUNTED = new Set([
+  "actors.ordinal",
+  "actors.definition",
+  "actors.epoch",
+  "actors.quarantine",
+  "effects.ordinal",
+  "effects.state",
+  "effects.epoch",
+  "effects.opened_ms",
+  "effects.error",
+  "timers.ordinal",
+  "timers.state",
+  "dead_letters.position",
+  "dead_letters.reason",
+  "dead_letters.at_ms",
+  "answers.event",
+  "answers.at_ms",
+  "blobs.ordinal",
+  "blobs.stored_ms",
+  "tombstones.ordinal",
+  "tombstones.version",
+  "tombstones.state",
+  "tombstones.hash",
+  "tombstones.deleted_ms",
+]);
+
+/** What belongs to the root as a whole: its damage may refuse the start, with a code that names it. */
+const ROOT_LEVEL = new Set(["root", "journal.position"]);
+
+let base: Buffer;
+let file: string;
+const scratch = new Database(":memory:");
+for (const step of MIGRATIONS) scratch.exec(step);
+const columns = Object.keys(ROWS).flatMap((table) =>
+  (scratch.pragma(`table_info(${table})`) as { name: string; type: string }[]).map(({ name, type }) => [table, name, type] as const),
+);
+const tables = scratch
+  .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+  .pluck()
+  .all() as string[];
+afterAll(() => scratch.close());
+
+beforeAll(async () => {
+  const { mkdtempSync, rmSync } = await import("node:fs");
+  const { tmpdir } = await import("node:os");
+  const directory = mkdtempSync(join(tmpdir(), "holdfast-damage-"));
+  base = await makeRoot(join(directory, "root.db"));
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Runs SQL that no store would run; false where the schema itself refuses it. */
+function tamper(sql: string, ...values: unknown[]): boolean {
+  file = join(temporary(), "root.db");
+  writeFileSync(file, base);
+  const db = new Database(file);
+  try {
+    return db.prepare(sql).run(...values).changes > 0;
+  } catch (error) {
+    if (error instanceof Database.SqliteError && error.code.startsWith("SQLITE_CONSTRAINT")) return false;
+    throw error;
+  } finally {
+    db.close();
+  }
+}
+
+/** What became of the start, and of those who have no part in the damage. */
+async function start(isChecked = true): Promise<{ refused?: string; found: boolean; others: unknown }> {
+  let engine: Engine;
+  const store = (() => {
+    try {
+      return openSqliteStore({ file, synchronous: "normal" });
+    } catch (error) {
+      return error as HoldfastError;
+    }
+  })();
+  if (store instanceof Error) return { refused: (store as HoldfastError).code, found: true, others: undefined };
+  // As it lies: what starts may mend a column that it writes anyway.
+  const lying = !isChecked ? 0 : verify(store, registerAll([counter, ship]), (transition) => transition()).faults.length;
+  try {
+    engine = await openEngine(store, { ...options(), release: () => store.close() });
+  } catch (error) {
+    store.close();
+    return { refused: error instanceof HoldfastError ? error.code : String(error), found: true, others: undefined };
+  }
+  const before = engine.list({ quarantined: true }).length;
+  const first = await engine.get(counter, "h")?.send({ type: "count.add", by: 1 });
+  const fresh = await engine.create(counter, "fresh", { input: { start: 0 } });
+  const second = await fresh.send({ type: "count.tell", to: "counter/h", by: 1 });
+  for (const id of ["a", "b", "c", "q"]) {
+    const answer = engine.get(counter, id)?.send({ type: "count.add", by: 0 });
+    await answer?.catch((error) => expect(error).toBeInstanceOf(HoldfastError));
+  }
+  const { faults } = engine.verify();
+  const found = lying > 0 || faults.length > 0 || before > 1 || engine.list({ quarantined: true }).length > 1;
+  await engine.close();
+  return { found, others: [first?.kind, second.kind] };
+}
+
+it("every table has a row to damage", () => {
+  expect(Object.keys(ROWS).sort()).toEqual([...tables].sort());
+});
+
+it("a sound root has no fault", async () => {
+  expect(tamper("UPDATE root SET one = one")).toBe(true);
+  expect(await start()).toEqual({ found: false, others: ["accepted", "accepted"] });
+});
+
+it.each(columns)("garbage in %s.%s never stops the start, nor the others", async (table, column, type) => {
+  for (const value of garbageFor(column, type)) {
+    if (!tamper(`UPDATE ${table} SET ${column} = :value WHERE ${ROWS[table]} AND ${column} IS NOT :value`, { value })) continue;
+    const name = `${table}.${column}`;
+    // The last number that SQLite can give leaves no room for another row: it refuses new ones (SQLITE_FULL), and old ones go on.
+    if (/ordinal|dead_letters.position/.test(name) && value === 9_223_372_036_854_775_807n) continue;
+    const became = await start(!UNACCOUNTED.has(name));
+    const what = { name, value: String(value).slice(0, 30) };
+    if (became.refused !== undefined) {
+      expect({ ...what, isRootLevel: ROOT_LEVEL.has(table) || ROOT_LEVEL.has(name) }).toEqual({ ...what, isRootLevel: true });
+      expect({ ...what, refused: became.refused }).toEqual({
+        ...what,
+        refused: expect.stringMatching(/^(journal_damaged|root_invalid|machine_version_newer)$/),
+      });
+      continue;
+    }
+    expect({ ...what, others: became.others }).toEqual({ ...what, others: ["accepted", "accepted"] });
+    if (table !== "root" && !UNACCOUNTED.has(name)) expect({ ...what, found: became.found }).toEqual({ ...what, found: true });
+  }
+});
+
+it.each(tables.filter((table) => table !== "root"))("a row of %s that is missing stops nobody, and is missed", async (table) => {
+  expect(tamper(`DELETE FROM ${table} WHERE ${ROWS[table]}`)).toBe(true);
+  expect(await start()).toEqual({ found: true, others: ["accepted", "accepted"] });
+});
+
+it("a root without its row is refused, with the code", async () => {
+  tamper("DELETE FROM root");
+  expect(await start()).toMatchObject({ refused: "journal_damaged" });
+});

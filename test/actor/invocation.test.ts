@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { createMachine, fromCallback, fromEventObservable, fromObservable, fromPromise, fromTransition } from "xstate";
+import { kindOfLogic } from "../../src/actor/invocation.ts";
+import { register } from "../../src/actor/registration.ts";
+import { dehydrate, hydrate, start, take } from "../../src/actor/transition.ts";
+import { rejection } from "./counter.ts";
+import { inState, thing } from "./thing.ts";
+
+const stamp = { at: 1, seq: 1, id: "thing/a:1" };
+const plain = <T>(transition: () => T) => transition();
+const child = fromPromise(async () => 1);
+const call = { params: null, signal: new AbortController().signal } as never;
+
+describe("logic", () => {
+  const never = () => {
+    throw new Error("the author's code was run");
+  };
+
+  it.each([
+    ["promise", fromPromise(never)],
+    ["machine", createMachine({ context: never })],
+    ["transition", fromTransition(never, never as never)],
+    ["callback", fromCallback(never)],
+    ["observable", fromObservable(never)],
+    ["observable", fromEventObservable(never)],
+    ["unknown", { transition: (state: object) => state, start: never, config: never, getInitialSnapshot: () => ({}) }],
+    ["unknown", {}],
+    ["unknown", undefined],
+  ] as const)("is told to be of the kind %s, and is not run", (kind, logic) => {
+    expect(kindOfLogic(logic)).toBe(kind);
+  });
+});
+
+describe("an invocation", () => {
+  it("is known by its child id, the one that was given or the one that XState makes", () => {
+    const machine = inState(
+      {
+        invoke: [
+          { src: "child", onDone: "two" },
+          { src: "child", id: "mine", onError: "two" },
+        ],
+      },
+      { actors: { child } },
+    );
+    expect(Object.fromEntries(register(machine).invocations)).toEqual({
+      "0.thing.one": { src: "child", node: "thing.one", done: "xstate.done.actor.0.thing.one" },
+      mine: { src: "child", node: "thing.one", done: "xstate.done.actor.mine", failed: "xstate.error.actor.mine" },
+    });
+  });
+
+  it.each<[string, object, boolean]>([
+    ["nowhere", {}, false],
+    ["by its name, on its state", { one: { "xstate.error.actor.mine": "two" } }, true],
+    ["by its name, on the machine", { root: { "xstate.error.actor.mine": {} } }, true],
+    ["by its name, elsewhere", { two: { "xstate.error.actor.mine": "one" } }, true],
+    ["by a pattern, on the machine", { root: { "xstate.error.*": {} } }, true],
+    ["by the wildcard, on its state", { one: { "*": "two" } }, true],
+    ["by the wildcard, in a state within it", { within: { "*": {} } }, true],
+    ["by the wildcard, elsewhere", { two: { "*": "one" } }, false],
+    ["by another pattern", { one: { "xstate.error.actor.m.*": "two" } }, false],
+  ])("has a failed event where the machine takes it %s", (_, on: any, takes) => {
+    const one = { invoke: { src: "child", id: "mine" }, on: on.one, initial: "in", states: { in: { on: on.within } } };
+    const machine = thing({ initial: "one", on: on.root, states: { one, two: { on: on.two } } }, { actors: { child } });
+    expect(register(machine).invocations.get("mine")?.failed !== undefined).toBe(takes);
+  });
+
+  it("does nothing in a transition, and is after its way through JSON as it was", () => {
+    const logic = fromPromise<void, string>(() => {
+      throw new Error("it was run");
+    });
+    const machine = inState(
+      { invoke: { src: "load", input: "x", onDone: "two" }, on: { go: { target: "one", reenter: true } } },
+      { actors: { load: logic } },
+    );
+    const registration = register(machine);
+    const first = start(registration, {}, stamp, plain);
+    expect(first.requests).toEqual([{ type: "effect", name: "load", params: "x", child: "0.thing.one" }]);
+    const text = dehydrate(registration, first.snapshot);
+    const again = hydrate(registration, text);
+    expect(dehydrate(registration, again)).toBe(text);
+    const reentered = take(registration, again, { type: "go" }, stamp, plain);
+    expect(dehydrate(registration, reentered.snapshot)).toBe(text);
+    const done = take(registration, again, { type: "xstate.done.actor.0.thing.one", output: 1, actorId: "0.thing.one" }, stamp, plain);
+    expect(done.snapshot).toMatchObject({ value: "two", children: {} });
+  });
+});
+
+describe("a handler of promise logic", () => {
+  const handlerOf = (logic: unknown, invoke: object = {}) =>
+    register(inState({ invoke: { src: "load", ...invoke } }, { actors: { load: logic } })).handlers.load as (
+      given: unknown,
+    ) => Promise<unknown>;
+
+  it("gives it its input and the signal", async () => {
+    const controller = new AbortController();
+    const handler = handlerOf(
+      fromPromise(async ({ input, signal }) => ({ input, same: signal === controller.signal })),
+      { input: () => 1 },
+    );
+    expect(await handler({ params: { n: 1 }, signal: controller.signal })).toEqual({ input: { n: 1 }, same: true });
+  });
+
+  it("gives it no input where none is written", async () => {
+    expect(await handlerOf(fromPromise(async ({ input }) => input === undefined))(call)).toBe(true);
+  });
+
+  it("rejects where it throws", async () => {
+    const handler = handlerOf(
+      fromPromise(() => {
+        throw new Error("at once");
+      }),
+    );
+    expect(await rejection(handler(call))).toMatchObject({ message: "at once" });
+  });
+
+  it.each<[string, (given: any) => unknown]>([
+    ["self", ({ self }) => self.id],
+    ["self", ({ self }) => self.send({ type: "go" })],
+    ["system", ({ system }) => system.get("it")],
+    ["emit", ({ emit }) => emit({ type: "thing.told" })],
+  ])("says so where it uses %s, and is not tried again", async (part, use) => {
+    const rejected = await rejection(handlerOf(fromPromise(async (given) => use(given)))(call));
+    expect(rejected).toMatchObject({ code: "action_invalid", retryable: false, message: expect.stringContaining(`load uses ${part}`) });
+  });
+});

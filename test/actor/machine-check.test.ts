@@ -1,0 +1,125 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openEngine } from "../../src/actor/engine.ts";
+import { HoldfastError } from "../../src/actor/error.ts";
+import { checkMachine } from "../../src/actor/machine-check.ts";
+import { register } from "../../src/actor/registration.ts";
+import { stateName } from "../../src/actor/transition.ts";
+import { simulatedClock } from "../../src/testing/simulated-clock.ts";
+import { journal, place, rejection } from "./counter.ts";
+import { FAILING, REFUSED, SUPPORTED } from "./feature.ts";
+import { inState, thing } from "./thing.ts";
+
+const page = readFileSync(new URL("../../docs/guides/supported.md", import.meta.url), "utf8");
+const effects = { job: async () => null };
+
+describe("a machine runs unchanged, and is after a restart as it was, that has", () => {
+  it.each(SUPPORTED)("$feature", async ({ machine, input = {}, steps, state, context, facts }) => {
+    const clock = simulatedClock();
+    const { store } = place();
+    const engine = await openEngine(store, { machines: [machine], effects, clock, closeGraceMs: 0 });
+    onTestFinished(() => engine.close());
+    const actor = await engine.create(machine, "a", { input: input as never });
+    for (const step of steps) {
+      if ("ignored" in step) expect(await actor.send(step.ignored as never)).toMatchObject({ kind: "ignored" });
+      else if ("type" in step) expect(await actor.send(step as never)).toMatchObject({ kind: "accepted" });
+      else if (step.ms > 0) {
+        await clock.due(step.ms);
+        clock.advance(step.ms);
+      }
+    }
+    const matches = (snapshot: { value: unknown; context: unknown }) =>
+      stateName(snapshot.value) === state && JSON.stringify(snapshot.context) === JSON.stringify(context ?? {});
+    await actor.waitFor(matches as never);
+    if (facts) expect(journal(engine, "thing/a").flatMap((entry) => entry.facts)).toEqual(facts);
+    expect(engine.verify().faults).toEqual([]);
+    await engine.close();
+    const next = await openEngine(store, { machines: [machine], effects, clock });
+    onTestFinished(() => next.close());
+    expect(matches((next.get(machine, "a") as typeof actor).getSnapshot())).toBe(true);
+  });
+});
+
+describe("a machine is refused, with the place and the way to write it instead, that has", () => {
+  it.each(REFUSED)("$feature", ({ machine, path }) => {
+    const problems = checkMachine(machine);
+    expect(problems[0]).toMatchObject({ path, problem: expect.stringMatching(/^\S.+/), remedy: expect.stringMatching(/^\S.+/) });
+    expect(new Set(problems.map((problem) => problem.remedy)).size).toBe(1);
+  });
+});
+
+describe("a macrostep fails with a code, and writes nothing, where a function of the machine makes", () => {
+  it.each(FAILING)("$feature", async ({ machine, code, says }) => {
+    expect(checkMachine(machine)).toEqual([]);
+    const engine = await openEngine(place().store, { machines: [machine], closeGraceMs: 0 });
+    onTestFinished(() => engine.close());
+    const actor = await engine.create(machine, "a", { input: {} as never });
+    expect(await rejection(actor.send({ type: "go" } as never))).toMatchObject({ code, message: expect.stringContaining(says) });
+    expect(actor.row().seq).toBe(1);
+  });
+
+  it("a child in its first context", async () => {
+    const machine = thing(
+      { context: ({ spawn }: any) => ({ child: spawn("child") }) },
+      { actors: { child: { getInitialSnapshot: () => ({}) } } },
+    );
+    const engine = await openEngine(place().store, { machines: [machine], closeGraceMs: 0 });
+    onTestFinished(() => engine.close());
+    expect(await rejection(engine.create(machine, "a", { input: {} as never }))).toMatchObject({ code: "action_invalid" });
+  });
+});
+
+describe("docs/guides/supported.md", () => {
+  it("has a row for each feature, and no other", () => {
+    const row = (...cells: string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+    const rows = [
+      ...SUPPORTED.map(({ feature, note = "" }) => row(feature, "yes", note)),
+      ...REFUSED.map(({ feature, machine }) => row(feature, "no", checkMachine(machine)[0]?.remedy ?? "")),
+      ...FAILING.map(({ feature, code, instead }) => row(feature, `[\`${code}\`](../errors/${code}.md)`, instead)),
+    ];
+    const found = page.split("\n").filter((line) => /^\| .* \| (yes|no|\[`\w+`\]\(.*\)) \|/.test(line));
+    expect(found).toEqual(rows);
+  });
+});
+
+describe("all problems of a machine", () => {
+  const bad = () =>
+    thing(
+      {
+        id: "Thing",
+        version: "v1",
+        initial: "a",
+        states: { a: { entry: ["lost", () => {}], on: { og: "b" } }, b: { after: { 10: "a" } } },
+      },
+      { schemas: { input: undefined, delays: { soon: "sometimes" } } },
+    );
+
+  it("are found at once, in the machine's order", () => {
+    expect(checkMachine(bad()).map(({ path }) => path)).toEqual([
+      "id",
+      "version",
+      "schemas.input",
+      "schemas.delays.soon",
+      "schemas.delays.soon",
+      "Thing.a.on.og",
+      "Thing.a.entry",
+      "Thing.a.entry",
+      "Thing.b.after.10",
+    ]);
+  });
+
+  it("are counted by the error of registration, which names the first", () => {
+    try {
+      register(bad());
+      expect.unreachable();
+    } catch (error) {
+      expect(error).toBeInstanceOf(HoldfastError);
+      expect(error).toMatchObject({ code: "machine_invalid", details: { path: "id", problems: 9, remedy: expect.any(String) } });
+      expect((error as Error).message).toContain("and 8 more");
+    }
+  });
+
+  it("are none in a machine that can be registered", () => {
+    expect(checkMachine(inState({ on: { go: "two" } }))).toEqual([]);
+  });
+});

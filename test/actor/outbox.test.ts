@@ -1,0 +1,197 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { effect } from "../../machines/action.ts";
+import type { Engine } from "../../src/actor/engine.ts";
+import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
+import { open, place, STORES } from "./counter.ts";
+import { flushed, held } from "./held.ts";
+import { nothing, thing } from "./thing.ts";
+
+/** It asks for one effect, of which so many may run at once. */
+const workers = (id: string, limits: object) =>
+  thing(
+    {
+      id,
+      initial: "idle",
+      states: {
+        idle: { on: { go: "working" } },
+        working: {
+          entry: { type: "work", params: {} },
+          on: {
+            more: "idle",
+            stop: { actions: { type: "abortEffect", params: { effect: "work" } } },
+            "work.done": "idle",
+            "work.failed": "failed",
+            "work.aborted": "aborted",
+          },
+        },
+        failed: {},
+        aborted: {},
+      },
+    },
+    {
+      schemas: {
+        events: {
+          ...{ go: nothing, more: nothing, stop: nothing, "work.done": z.looseObject({}), "work.failed": z.looseObject({}) },
+          "work.aborted": z.looseObject({}),
+        },
+        effects: {
+          work: {
+            params: nothing,
+            done: "work.done",
+            failed: "work.failed",
+            aborted: "work.aborted",
+            delivery: "at_least_once",
+            ...limits,
+          },
+        },
+      },
+      actions: { work: effect<object>() },
+    },
+  );
+
+const two = workers("two", { concurrency: 2 });
+
+async function busy(engine: Engine, machine: ReturnType<typeof workers>, ids: readonly string[]) {
+  const actors = await Promise.all(ids.map((id) => engine.create(machine, id, { input: {} })));
+  await Promise.all(actors.map((actor) => actor.send({ type: "go" })));
+  return actors;
+}
+
+describe("an outbox", () => {
+  // First, for only the first effect of a process has to wait for the code that handles it.
+  it("that closes while the code of its first effect is still being loaded starts no handler", async () => {
+    const { store } = place();
+    const work = held();
+    const engine = await open(store, { machines: [two], effects: { work: work.handler } });
+    await busy(engine, two, ["a"]);
+    await engine.close();
+    await import("../../src/actor/handling.ts");
+    await flushed();
+    expect([work.calls.length, store.effect("two/a:2:0")?.state]).toEqual([0, "open"]);
+  });
+});
+
+describe.each(STORES)("a limit on handlers at once (%s)", (kind) => {
+  it("is never exceeded, and the next starts when one ends, in the order of the requests", async () => {
+    const work = held();
+    const engine = await open(place(kind).store, { machines: [two], effects: { work: work.handler }, clock: simulatedClock() });
+    await busy(engine, two, ["a", "b", "c", "d", "e"]);
+    for (let ended = 0; ended < 5; ended++) {
+      await work.called(Math.min(ended + 2, 5));
+      await flushed();
+      expect(work.calls.length).toBe(Math.min(ended + 2, 5));
+      // By a result, by a failure for good, and by a result again.
+      if (ended % 2 === 0) work.calls[ended]?.resolve(null);
+      else work.calls[ended]?.reject(Object.assign(new Error("no"), { retryable: false }));
+    }
+    expect(work.calls.map(({ call }) => call.actor)).toEqual(["a", "b", "c", "d", "e"].map((id) => `two/${id}`));
+    await flushed();
+    expect(engine.effects()).toEqual([]);
+  });
+
+  it("is held also while a handler waits for its next try", async () => {
+    const clock = simulatedClock();
+    const work = held();
+    const engine = await open(place(kind).store, { machines: [two], effects: { work: work.handler }, clock });
+    await busy(engine, two, ["a", "b", "c"]);
+    await work.called(2);
+    for (const { reject } of work.calls) reject(new Error("once"));
+    await flushed();
+    expect(work.calls.length).toBe(2);
+    clock.advance(100);
+    await work.called(4);
+    expect(work.calls.map(({ call }) => [call.actor, call.attempt])).toEqual([["two/a", 1], ["two/b", 1], ["two/a", 2], ["two/b", 2]]); // biome-ignore format: one row says it
+  });
+
+  it("lets the next start in the place of one whose state is left, though its handler takes no notice", async () => {
+    const work = held();
+    const engine = await open(place(kind).store, { machines: [two], effects: { work: work.handler } });
+    const [a] = await busy(engine, two, ["a", "b", "c"]);
+    await work.called(2);
+    await a?.send({ type: "more" });
+    expect((await work.called(3)).call.actor).toBe("two/c");
+  });
+
+  it("does not start what was cancelled while it waited", async () => {
+    const work = held();
+    const engine = await open(place(kind).store, { machines: [two], effects: { work: work.handler } });
+    const [, , c, d] = await busy(engine, two, ["a", "b", "c", "d", "e"]);
+    await work.called(2);
+    await c?.send({ type: "more" });
+    await d?.stop();
+    work.calls[0]?.resolve(null);
+    work.calls[1]?.resolve(null);
+    expect((await work.called(3)).call.actor).toBe("two/e");
+    await flushed();
+    expect(work.calls.length).toBe(3);
+  });
+
+  it("lets one that waits and is asked to stop say so at once, without its turn", async () => {
+    const work = held();
+    const engine = await open(place(kind).store, { machines: [two], effects: { work: work.handler } });
+    const [, , c] = await busy(engine, two, ["a", "b", "c", "d"]);
+    await work.called(2);
+    await c?.send({ type: "stop" });
+    await c?.waitFor((snapshot) => snapshot.matches("aborted"));
+    expect(work.calls.length).toBe(2);
+    for (const { resolve } of work.calls) resolve(null);
+    expect((await work.called(3)).call.actor).toBe("two/d");
+    await flushed();
+    expect([work.calls.length, engine.effects().length]).toEqual([3, 1]);
+  });
+
+  it("is each machine's own, also where two give an effect the same name", async () => {
+    const work = held();
+    const one = workers("one", { concurrency: 1 });
+    const engine = await open(place(kind).store, { machines: [one, two], effects: { work: work.handler } });
+    await busy(engine, one, ["a", "b", "c"]);
+    await busy(engine, two, ["a", "b", "c"]);
+    await work.called(3);
+    await flushed();
+    expect(work.calls.map(({ call }) => call.actor).sort()).toEqual(["one/a", "two/a", "two/b"]);
+  });
+});
+
+describe("the waits between tries", () => {
+  it.each<[string, object, number[]]>([
+    ["a factor and a limit", { attempts: 5, backoffMs: 100, backoffFactor: 3, backoffLimitMs: 500 }, [100, 300, 500, 500]],
+    ["a factor of 1", { attempts: 4, backoffMs: 50, backoffFactor: 1 }, [50, 50, 50]],
+    ["a first wait over the limit", { attempts: 3, backoffMs: 9000, backoffLimitMs: 1000 }, [1000, 1000]],
+    ["nothing said", { attempts: 12 }, [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000]],
+  ])("are exact, with %s", async (_, limits, waits) => {
+    const machine = workers("tried", limits);
+    const clock = simulatedClock();
+    const work = held();
+    const engine = await open(place().store, { machines: [machine], effects: { work: work.handler }, clock });
+    const [actor] = await busy(engine, machine, ["a"]);
+    for (const [index, wait] of waits.entries()) {
+      (await work.called(index + 1)).reject(new Error("no"));
+      await clock.due(wait);
+      clock.advance(wait - 1);
+      await flushed();
+      expect(work.calls.length).toBe(index + 1);
+      clock.advance(1);
+    }
+    (await work.called(waits.length + 1)).reject(new Error("no"));
+    await actor?.waitFor((snapshot) => snapshot.matches("failed"));
+    expect(work.calls.length).toBe(waits.length + 1);
+  });
+});
+
+it.each(STORES)("an effect that its actor asks for again, after it left and came back, is started anew (%s)", async (kind) => {
+  const work = held();
+  const points = faultPoints();
+  const engine = await open(place(kind).store, { machines: [two], effects: { work: work.handler }, probe: points.probe });
+  const [actor] = await busy(engine, two, ["a"]);
+  const first = await work.called(1);
+  await actor?.send({ type: "more" });
+  await actor?.send({ type: "go" });
+  const second = await work.called(2);
+  expect([first.call.key, second.call.key]).toEqual(["two/a:2:0", "two/a:4:0"]);
+  first.resolve(null);
+  await flushed();
+  expect(actor?.getSnapshot().value).toBe("working");
+  second.resolve(null);
+  await actor?.waitFor((snapshot) => snapshot.matches("idle"));
+});

@@ -1,0 +1,373 @@
+import { describe, expect, it } from "vitest";
+import type { Engine } from "../../src/actor/engine.ts";
+import type { Store } from "../../src/actor/store.ts";
+import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
+import { journal, make, open, place, rejection, STORES } from "./counter.ts";
+import { all, harbour, sail, ship, ship2, shipOf } from "./ship.ts";
+
+const ref = (engine: Engine, machine: typeof ship, id: string) => engine.get(machine, id) as NonNullable<ReturnType<Engine["get"]>>;
+const types = (engine: Engine, actor = "ship/a") => journal(engine, actor).map(({ event }) => event.type);
+const add = (by: number) => ({ type: "add", by });
+const throws = (): never => {
+  throw new Error("a broken action");
+};
+
+/** Ships of version 1 that break on what they are told, or on results and timers. The repaired one is `ship`. */
+const deaf = shipOf({ version: "1", told: throws });
+const clumsy = shipOf({ version: "1", note: throws });
+
+const START_MS = 1_767_225_600_000;
+const ways = {
+  "a result": async (store: Store) => {
+    await harbour(store, { a: [{ type: "work", by: 1 }], b: [] });
+    const engine = await sail(store, clumsy, { effects: { job: async () => 1 } });
+    await rejection(ref(engine, clumsy, "a").waitFor(() => false));
+    await engine.close();
+  },
+  "a timer": async (store: Store) => {
+    await harbour(store, { a: [{ type: "wait" }], b: [] });
+    const engine = await sail(store, clumsy, { clock: simulatedClock(START_MS + 1000) });
+    await rejection(ref(engine, clumsy, "a").waitFor(() => false));
+    await engine.close();
+  },
+  "a delivery": async (store: Store) => {
+    await harbour(store, { a: [{ type: "work", by: 1 }], b: [] });
+    const engine = await sail(store, deaf);
+    await ref(engine, deaf, "b").send({ type: "tell", to: "ship/a", event: add(1) } as never);
+    await engine.close();
+  },
+};
+const WAYS = Object.keys(ways) as (keyof typeof ways)[];
+
+describe.each(STORES)("an actor that was set aside (%s)", (kind) => {
+  it.each(WAYS)("by %s is released after its machine was repaired, and what poisoned it is taken", async (way) => {
+    const { store } = place(kind);
+    await ways[way](store);
+    expect(store.actor("ship/a")?.quarantine).toMatchObject({ code: "event_poisoned" });
+    const engine = await sail(store, ship, { clock: simulatedClock(START_MS + 1000), effects: { job: async () => 1 } });
+    await engine.release("ship/a");
+    const rest = (snapshot: any) => snapshot.matches("rest");
+    const done = await ref(engine, ship, "a").waitFor(rest);
+    expect((done as any).context.count).toBe(way === "a delivery" ? 102 : 101);
+    expect(types(engine).at(-1)).toMatch(way === "a timer" ? /xstate.after/ : /job.done/);
+    expect([store.actor("ship/a")?.quarantine, engine.deadLetters(), engine.verify().faults]).toEqual([null, [], []]);
+    await engine.close();
+  });
+
+  it.each(WAYS)("by %s is released under a new version, through its migration", async (way) => {
+    const { store } = place(kind);
+    await ways[way](store);
+    const before = [store.actor("ship/a"), store.journal("ship/a", { limit: 9 }).map(({ event }) => JSON.parse(event).type)];
+    const machine = ship2();
+    const engine = await sail(store, machine, { clock: simulatedClock(START_MS + 1000), effects: { job: async () => 1 } });
+    expect([store.actor("ship/a"), types(engine)]).toEqual(before);
+    await engine.release("ship/a");
+    await ref(engine, machine, "a").waitFor((snapshot: any) => snapshot.matches("rest"));
+    expect(types(engine)).toContain("engine.migrated");
+    expect([engine.deadLetters(), engine.verify().faults]).toEqual([[], []]);
+    await engine.close();
+  });
+
+  it("is not released by a version that has no way from its own, and nothing is written", async () => {
+    const { store } = place(kind);
+    await ways["a delivery"](store);
+    const before = [all(store, "ship/a"), store.deadLetters({}, { limit: 9 })];
+    const engine = await sail(store, ship2(throws));
+    expect(await rejection(engine.release("ship/a"))).toMatchObject({ code: "migration_failed" });
+    await engine.close();
+    const other = await sail(store, shipOf({ version: "2" }));
+    expect(await rejection(other.release("ship/a"))).toMatchObject({ code: "machine_version_unknown" });
+    expect([all(store, "ship/a"), store.deadLetters({}, { limit: 9 })]).toEqual(before);
+    await other.close();
+  });
+
+  it("is not released while its journal gives something else", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [add(1)], b: [] });
+    const first = await sail(store, deaf);
+    await ref(first, deaf, "b").send({ type: "tell", to: "ship/a", event: add(1) } as never);
+    await first.close();
+    const before = all(store, "ship/a");
+    const engine = await sail(store, shipOf({ version: "1", told: (n) => ({ n: n + 1 }) }));
+    for (const discard of [false, true])
+      expect(await rejection(engine.release("ship/a", { discard }))).toMatchObject({ code: "fold_mismatch" });
+    expect(all(store, "ship/a")).toEqual(before);
+    await engine.close();
+  });
+
+  it("because its snapshot is damaged gets it anew from its journal, with its effects and timers", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [add(1), { type: "work", by: 4 }], b: [{ type: "wait" }] });
+    const [sound, timers] = [all(store, "ship/a"), store.timers({}, { limit: 9 })];
+    store.write(store.epoch(), (writer) => {
+      for (const address of ["ship/a", "ship/b"]) {
+        const row = writer.actor(address);
+        if (row) writer.putActor({ ...row, snapshot: "{" });
+      }
+      const effect = writer.effect("ship/a:3:0");
+      if (effect) writer.putEffect({ ...effect, params: '{"by":5}' });
+      writer.deleteTimer(timers[0]?.key ?? "");
+    });
+    const engine = await sail(store, ship);
+    for (const id of ["a", "b"]) expect(await ref(engine, ship, id).send(add(1) as never)).toMatchObject({ code: "actor_quarantined" });
+    await engine.release("ship/a");
+    await engine.release("ship/b");
+    const [row, ...rows] = sound as [object];
+    expect(all(store, "ship/a")).toEqual([{ ...row, epoch: 2 }, ...rows]);
+    expect(
+      engine
+        .timers()
+        .map(({ key }) => key)
+        .sort(),
+    ).toEqual(timers.map(({ key }) => key).sort());
+    expect(engine.verify().faults).toEqual([]);
+    await engine.close();
+  });
+});
+
+describe.each(STORES)("what waits for an actor that was set aside (%s)", (kind) => {
+  /** `ship/a` is set aside, and is told these things. */
+  async function waiting(store: Store, events: readonly object[]): Promise<void> {
+    await ways["a delivery"](store);
+    const engine = await sail(store, deaf);
+    for (const event of events) await ref(engine, deaf, "b").send({ type: "tell", to: "ship/a", event } as never);
+    await engine.close();
+  }
+  /** Breaks on a sum of 50 to 99 only. */
+  const touchy = shipOf({ version: "1", told: (n) => (n >= 50 && n < 100 ? throws() : { n }) });
+
+  it("is delivered in its order, in one commit, before anything else", async () => {
+    const { store } = place(kind);
+    await waiting(store, [add(2), add(3)]);
+    const engine = await sail(store, ship);
+    const a = ref(engine, ship, "a");
+    const [, later] = await Promise.all([engine.release("ship/a"), a.send(add(4) as never)]);
+    expect(later).toMatchObject({ kind: "accepted", seq: 6 });
+    expect(
+      journal(engine, "ship/a")
+        .slice(2)
+        .map(({ event }) => event.by),
+    ).toEqual([1, 2, 3, 4]);
+    expect([engine.deadLetters(), engine.verify().faults]).toEqual([[], []]);
+    await engine.close();
+  });
+
+  it("keeps it set aside where it still cannot be taken, and nothing is written", async () => {
+    const { store } = place(kind);
+    await waiting(store, [add(60), add(3)]);
+    const before = [all(store, "ship/a"), store.deadLetters({}, { limit: 9 }), store.lastPosition()];
+    const engine = await sail(store, touchy);
+    expect(await rejection(engine.release("ship/a"))).toMatchObject({ code: "machine_threw" });
+    expect([all(store, "ship/a"), store.deadLetters({}, { limit: 9 }), store.lastPosition()]).toEqual(before);
+    await engine.close();
+  });
+
+  it("is left out with `discard` where it cannot be taken, listed, and the rest is delivered", async () => {
+    const { store } = place(kind);
+    await waiting(store, [add(60), { type: "none" }, add(3)]);
+    const engine = await sail(store, touchy);
+    await engine.release("ship/a", { discard: true });
+    expect(
+      journal(engine, "ship/a")
+        .slice(2)
+        .map(({ event }) => event.by),
+    ).toEqual([1, 3]);
+    expect(engine.deadLetters().map(({ receiver, reason, event }) => [receiver, reason, JSON.parse(event).by])).toEqual([
+      ["ship/a", "event_poisoned", 60],
+      ["ship/a", "event_poisoned", undefined],
+    ]);
+    expect(engine.verify().faults).toEqual([]);
+    await engine.close();
+  });
+
+  it("that is ignored, or comes after its end, stays listed with that reason", async () => {
+    const { store } = place(kind);
+    await waiting(store, [{ type: "wait" }, { type: "end" }, add(1)]);
+    const engine = await sail(store, ship);
+    await engine.release("ship/a");
+    expect(engine.deadLetters().map(({ reason }) => reason)).toEqual(["delivery_ignored", "actor_final"]);
+    expect([store.actor("ship/a")?.status, engine.effects(), engine.verify().faults]).toEqual(["final", [], []]);
+    await engine.close();
+  });
+
+  it("that makes another actor fail sets that one aside, and is taken all the same", async () => {
+    const { store } = place(kind);
+    await waiting(store, [{ type: "tell", to: "ship/b", event: add(60) }, add(1)]);
+    const engine = await sail(store, touchy);
+    await engine.release("ship/a", { discard: true });
+    expect(types(engine).slice(2)).toEqual(["add", "tell", "add"]);
+    expect(store.actor("ship/b")?.quarantine).toMatchObject({ code: "event_poisoned" });
+    expect(engine.deadLetters()).toMatchObject([{ receiver: "ship/b", reason: "actor_quarantined" }]);
+    expect(engine.verify().faults).toEqual([]);
+    await engine.close();
+  });
+
+  it("is delivered also where it was sent in the group of the release, or after a first release in it", async () => {
+    const { store } = place(kind);
+    await waiting(store, []);
+    const engine = await sail(store, ship);
+    const [a, b] = [ref(engine, ship, "a"), ref(engine, ship, "b")];
+    const tell = (by: number) => b.send({ type: "tell", to: "ship/a", event: add(by) } as never);
+    const again = (promise: Promise<unknown>) =>
+      promise.then(
+        () => "released",
+        ({ code }) => code,
+      );
+    const answers = await Promise.all([
+      b.send(add(9) as never).then(({ kind: answer }) => answer),
+      tell(2),
+      again(engine.release("ship/a")),
+      a.send(add(3) as never),
+      again(engine.release("ship/a")),
+      tell(4),
+    ]);
+    expect([answers[0], answers[2], answers[4]]).toEqual(["accepted", "released", "actor_not_quarantined"]);
+    expect(
+      journal(engine, "ship/a")
+        .slice(2)
+        .map(({ event }) => event.by),
+    ).toEqual([1, 2, 3, 4]);
+    expect([engine.deadLetters(), engine.verify().faults]).toEqual([[], []]);
+    await engine.close();
+  });
+
+  it("is delivered where it is set aside and released in one group", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [add(1)], b: [] });
+    let broken = true;
+    const moody = shipOf({ version: "1", told: (n) => (broken && n > 40 ? throws() : { n }) });
+    const engine = await sail(store, moody);
+    const tell = (by: number) => ref(engine, moody, "b").send({ type: "tell", to: "ship/a", event: add(by) } as never);
+    const mend = ref(engine, moody, "b").send(add(0) as never);
+    const [, , , , refused] = await Promise.all([
+      mend,
+      ref(engine, moody, "a").send(add(5) as never),
+      tell(40),
+      tell(1),
+      rejection(engine.release("ship/a")),
+    ]);
+    expect(refused).toMatchObject({ code: "machine_threw" });
+    broken = false;
+    await Promise.all([ref(engine, moody, "b").send(add(1) as never), engine.release("ship/a"), tell(2)]);
+    expect(
+      journal(engine, "ship/a")
+        .slice(2)
+        .map(({ event }) => event.by),
+    ).toEqual([5, 40, 1, 2]);
+    expect([engine.deadLetters(), engine.verify().faults]).toEqual([[], []]);
+    await engine.close();
+  });
+});
+
+describe.each(STORES)("a release (%s)", (kind) => {
+  it("with `discard` ends the timer that poisons, in an entry that the fold holds", async () => {
+    const { store } = place(kind);
+    await ways["a timer"](store);
+    const engine = await sail(store, clumsy, { clock: simulatedClock(START_MS + 2000) });
+    await engine.release("ship/a", { discard: true });
+    expect(journal(engine, "ship/a").at(-1)).toMatchObject({
+      event: { type: "engine.discarded" },
+      cause: { kind: "timer", timer: "ship/a:2:0" },
+    });
+    expect(engine.timers().map(({ key, state }) => [key, state])).toEqual([["ship/a:2:1", "armed"]]);
+    expect(store.actor("ship/a")?.quarantine).toBeNull();
+    expect(engine.verify().faults).toEqual([]);
+    await engine.close();
+  });
+
+  it("with `discard` leaves the effect that poisons listed, for a person to settle", async () => {
+    const { store } = place(kind);
+    await ways["a result"](store);
+    const engine = await sail(store, clumsy, { effects: { job: async () => 1 } });
+    await engine.release("ship/a", { discard: true });
+    expect([engine.effects().map(({ state }) => state), store.actor("ship/a")?.quarantine]).toEqual([["exhausted"], null]);
+    await engine.close();
+    const mended = await sail(store, ship, { effects: { job: async () => 1 } });
+    await mended.retry("ship/a:2:0");
+    await ref(mended, ship, "a").waitFor((snapshot: any) => snapshot.matches("rest"));
+    expect(mended.verify().faults).toEqual([]);
+    await mended.close();
+  });
+
+  it("tells the machine that the outcome of an effect that was started is unknown", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [], b: [] });
+    const points = faultPoints();
+    const first = await sail(store, deaf, { probe: points.probe });
+    const started = points.reached("effect.before");
+    await ref(first, deaf, "a").send({ type: "once", by: 1 } as never);
+    await started;
+    await ref(first, deaf, "b").send({ type: "tell", to: "ship/a", event: add(1) } as never);
+    await first.close();
+    const engine = await sail(store, ship);
+    expect(engine.effects().map(({ state }) => state)).toEqual(["started"]);
+    await engine.release("ship/a");
+    expect(types(engine)).toEqual(["xstate.init", "once", "add", "effect.unknown"]);
+    expect([engine.effects(), engine.verify().faults]).toEqual([[], []]);
+    await engine.close();
+  });
+
+  it("tells an actor of the ownership that began while it was set aside, once, after its letters", async () => {
+    const { store } = place(kind);
+    const first = await open(store);
+    const [a, b] = [await make(first, "a"), await make(first, "b")];
+    await a.send({ type: "count.say", to: b.address, event: { type: "assign.throw" } });
+    await a.send({ type: "count.tell", to: b.address, by: 3 });
+    await first.close();
+    const engine = await open(store);
+    expect(journal(engine, "counter/b").map(({ event }) => event.type)).toEqual(["xstate.init"]);
+    await engine.release("counter/b", { discard: true });
+    expect(journal(engine, "counter/b").map(({ event }) => event.type)).toEqual(["xstate.init", "count.added", "engine.reopened"]);
+    expect(engine.verify().faults).toEqual([]);
+  });
+
+  it("of an actor that is not there, healthy, final or parked is refused, with the code", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [], d: [{ type: "end" }] });
+    const before = all(store, "ship/a");
+    const engine = await sail(store, ship);
+    for (const [actor, code] of [
+      ["ship/none", "actor_not_found"],
+      ["ship/a", "actor_not_quarantined"],
+      ["ship/d", "actor_not_quarantined"],
+      ["", "actor_not_found"],
+    ])
+      expect(await rejection(engine.release(actor as string))).toMatchObject({ code });
+    await engine.close();
+    const parked = await sail(store, shipOf({ version: "2" }));
+    expect(await rejection(parked.release("ship/a"))).toMatchObject({ code: "actor_not_quarantined" });
+    expect(all(store, "ship/a")).toEqual(before);
+    await parked.close();
+  });
+
+  it("that is refused leaves no trace of what was tried", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [add(1)] });
+    store.write(store.epoch(), (writer) => {
+      const row = writer.actor("ship/a");
+      if (row) writer.putActor({ ...row, snapshot: "{" });
+    });
+    await (await sail(store, ship2())).close();
+    const before = all(store, "ship/a");
+    expect(before).toMatchObject([{ quarantine: { code: "snapshot_damaged" } }, {}, {}, {}]);
+    // The journal of an older version cannot be folded: what it came to is lost with its snapshot.
+    const engine = await sail(store, ship2(), { clock: simulatedClock(START_MS + 5) });
+    expect(await rejection(engine.release("ship/a"))).toMatchObject({ code: "snapshot_damaged" });
+    expect(all(store, "ship/a")).toEqual(before);
+    await engine.close();
+  });
+
+  it("that cannot be committed changes nothing, and can be asked for again", async () => {
+    const { store } = place(kind);
+    await ways["a delivery"](store);
+    const before = [all(store, "ship/a"), store.deadLetters({}, { limit: 9 })];
+    const points = faultPoints();
+    const engine = await sail(store, ship, { probe: points.probe });
+    points.throwAt("commit.inside", new Error("disk"));
+    expect(await rejection(engine.release("ship/a"))).toMatchObject({ code: "storage_failed" });
+    expect([all(store, "ship/a"), store.deadLetters({}, { limit: 9 })]).toEqual(before);
+    await engine.release("ship/a");
+    expect(types(engine)).toEqual(["xstate.init", "work", "add"]);
+    await engine.close();
+  });
+});

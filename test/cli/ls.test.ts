@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import { LISTS } from "../../src/cli/result.ts";
+import { folder, temporaryFolder } from "../backend/survey/folder.ts";
+import { holdfast, owner, PROJECT } from "./command.ts";
+import { shop } from "./shop.ts";
+
+const EFFECT = "order/order-exhausted:2:1";
+
+describe("holdfast ls", () => {
+  it("lists effects with their last error and the commands that help, and invents no attempts", async () => {
+    const root = await shop();
+    const { code, json } = await holdfast(["ls", "effects", "--root", root, "--json"]);
+    expect(code).toBe(0);
+    expect(json).toEqual({
+      list: "effects",
+      items: [
+        {
+          key: EFFECT,
+          actor: "order/order-exhausted",
+          name: "charge",
+          state: "exhausted",
+          opened: expect.stringMatching(/^\d{4}-.*Z$/),
+          error: { code: "effect_failed", message: "the bank said no" },
+          helps: [`holdfast retry ${EFFECT}`, `holdfast resolve ${EFFECT}`],
+        },
+      ],
+      next: null,
+    });
+    const shown = (await holdfast(["ls", "effects", "--root", root])).stdout;
+    expect(shown).toContain(EFFECT);
+    expect(shown).toContain("effect_failed: the bank said no");
+    expect(shown).toContain("holdfast retry EFFECT");
+  });
+
+  it("lists timers with their due time in words and in ISO", async () => {
+    const root = await shop();
+    const { json } = await holdfast(["ls", "timers", "--root", root, "--json"]);
+    expect(json.items).toMatchObject([
+      { actor: "order/order-aside", delay: "patience", policy: "absolute", state: "armed", delayMs: 3 * 86_400_000 },
+      { actor: "order/order-open", due: expect.stringMatching(/^\d{4}-.*Z$/) },
+    ]);
+    expect((await holdfast(["ls", "timers", "--root", root])).stdout).toMatch(
+      /order\/order-open +in 3 days +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +armed +after patience/,
+    );
+  });
+
+  it("lists dead letters with sender and reason, and no payload", async () => {
+    const root = await shop();
+    const { json, stdout } = await holdfast(["ls", "dead-letters", "--root", root, "--json"]);
+    expect(json.items.map(({ receiver, reason }: Record<string, string>) => [receiver, reason])).toEqual([
+      ["order/order-aside", "actor_quarantined"],
+      ["order/order-aside", "actor_quarantined"],
+      ["order/nobody", "actor_not_found"],
+    ]);
+    expect(json.items[0]).toMatchObject({ sender: "order/order-open", entry: 2, event: "order.noted" });
+    expect(stdout).not.toContain("strange");
+    expect((await holdfast(["ls", "dead-letters", "--root", root, "--state", "actor_not_found", "--json"])).json.items).toHaveLength(1);
+  });
+
+  it("lists what was set aside, why, what waits for it, and the way out", async () => {
+    const root = await shop();
+    const { json } = await holdfast(["ls", "quarantined", "--root", root, "--json"]);
+    expect(json.items).toMatchObject([
+      {
+        address: "order/order-aside",
+        quarantine: { code: "event_poisoned", message: expect.stringContaining("strange notes") },
+        waiting: 2,
+        helps: ["holdfast release order/order-aside"],
+      },
+    ]);
+    const shown = (await holdfast(["ls", "quarantined", "--root", root])).stdout;
+    expect(shown).toContain("2 dead letters wait for it");
+    expect(shown).toContain("holdfast release ACTOR");
+  });
+
+  it("lists actors of any machine, by state and in pages", async () => {
+    const root = await shop();
+    const list = async (...options: string[]) => (await holdfast(["ls", "actors", "--root", root, "--json", ...options])).json;
+    expect((await list()).items.map(({ address }: { address: string }) => address)).toEqual(
+      ["exhausted", "aside", "open", "ended"].map((name) => `order/order-${name}`),
+    );
+    expect((await list("--state", "open")).items.map(({ id }: { id: string }) => id)).toEqual(["order-aside", "order-open"]);
+    const first = await list("--state", "open", "--limit", "1");
+    expect(first).toMatchObject({ items: [{ id: "order-aside" }], next: expect.any(Number) });
+    expect(await list("--state", "open", "--limit", "1", "--after", `${first.next}`)).toMatchObject({
+      items: [{ id: "order-open" }],
+      next: null,
+    });
+  });
+
+  it("says in words that there is nothing, of every kind", async () => {
+    const root = `${temporaryFolder()}/root`;
+    await (await owner(root)).close();
+    const all = await Promise.all(LISTS.map((what) => holdfast(["ls", what, "--root", root])));
+    for (const listed of all) expect(listed).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/^No [a-z ]+\.\n$/) });
+    expect((await holdfast(["ls", "runs", "--root", root, "--state", "failed"])).stdout).toBe("No runs: failed.\n");
+  });
+
+  it("refuses a state that effects or timers never have, naming those that they have", async () => {
+    const root = await shop();
+    expect(await holdfast(["ls", "effects", "--root", root, "--state", "lost", "--json"])).toMatchObject({
+      code: 2,
+      json: { error: { code: "argument_invalid", message: expect.stringContaining("exhausted, unknown") } },
+    });
+  });
+});
+
+describe("holdfast show", () => {
+  it("tells of an actor of any machine its effects, timers, dead letters, and why it was set aside, with the way out", async () => {
+    const root = await shop();
+    const aside = await holdfast(["show", "order-aside", "--root", root, "--json"]);
+    expect(aside.json).toMatchObject({
+      address: "order/order-aside",
+      machine: "order",
+      state: "open",
+      quarantine: { code: "event_poisoned", helps: ["holdfast release order/order-aside"] },
+      timers: [{ delay: "patience" }],
+      deadLetters: [{ reason: "actor_quarantined" }, { reason: "actor_quarantined" }],
+    });
+    const shown = (await holdfast(["show", "order/order-aside", "--root", root])).stdout;
+    expect(shown).toContain(`release order/order-aside --machines FILE --root ${root}`);
+    expect((await holdfast(["show", "order-exhausted", "--root", root])).stdout).toContain("retry, resolve");
+  });
+});
+
+describe("an id", () => {
+  it("may be given by its beginning or its end, and as it is printed short", async () => {
+    const root = `${temporaryFolder()}/root`;
+    const opened = await owner(root);
+    const run = await (await opened.createSession({ backend: "survey", cwd: folder(PROJECT) })).send("Survey it.");
+    await run.end();
+    await opened.close();
+    for (const given of [
+      run.id.slice(0, 30),
+      `run/${run.id.slice(0, 9)}`,
+      run.id.slice(-8),
+      `…${run.id.slice(-8)}`,
+      `run/…${run.id.slice(-8)}`,
+    ]) {
+      const shown = await holdfast(["show", given, "--root", root, "--json"]);
+      // The session was minted in the same minute: its id may begin alike.
+      if (shown.json.error) expect(shown.json.error.code).toBe("ambiguous");
+      else expect(shown.json.address).toBe(`run/${run.id}`);
+    }
+    expect((await holdfast(["resume", run.id.slice(-8), "--root", root, "--json"])).json.error.code).toBe("nothing_to_resume");
+    expect((await holdfast(["stop", run.id.slice(0, 9), "--root", root, "--json"])).json.error.code).toBe("run_not_active");
+    expect((await holdfast(["receipt", run.id.slice(-8), "--root", root, "--json"])).json.error.code).toBe("receipt_unavailable");
+  });
+
+  it("that may mean several is refused as ambiguous, with what it may mean; a whole one never is", async () => {
+    const root = await shop();
+    const refused = await holdfast(["show", "order-e", "--root", root, "--json"]);
+    expect(refused).toMatchObject({
+      code: 2,
+      json: { error: { code: "ambiguous", details: { candidates: ["order/order-exhausted", "order/order-ended"] } } },
+    });
+    expect((await holdfast(["show", "order-open", "--root", root, "--json"])).json.address).toBe("order/order-open");
+    expect((await holdfast(["show", "ope", "--root", root, "--json"])).json.error.code).toBe("actor_not_found");
+  });
+});
