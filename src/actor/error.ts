@@ -336,7 +336,9 @@ const MESSAGE_LIMIT = 2000;
  */
 export function messageOf(thrown: unknown): string {
   try {
-    const said: unknown = thrown instanceof Error ? thrown.message : thrown;
+    // Not only errors have a message: the outcome of an effect that nobody takes is XState's error as it stands in its event.
+    const { message } = Object(thrown) as { message?: unknown };
+    const said: unknown = thrown instanceof Error || typeof message === "string" ? message : thrown;
     return String(said).slice(0, MESSAGE_LIMIT).toWellFormed();
   } catch {
     return "something that cannot be described was thrown";

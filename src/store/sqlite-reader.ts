@@ -190,8 +190,10 @@ export class SqliteReader implements StoreReader {
   /** Throws `journal_damaged` where a number is beyond what can be counted: nothing could be written after it. */
   protected standing(): Standing {
     const standing = this.connection.get<Standing>(STANDING) ?? noRoot();
-    const wrong = Object.entries(standing).find(([, value]) => !Number.isSafeInteger(value) || value === Number.MAX_SAFE_INTEGER);
-    if (wrong) throw engineError("journal_damaged", `The database cannot say where it stands: its ${wrong[0]} is ${wrong[1]}.`);
+    // Not the time of its opening, which only timers are counted by.
+    const counted = ["epoch", "openedPosition", "lastPosition"] as const;
+    const wrong = counted.find((part) => !Number.isSafeInteger(standing[part]) || standing[part] === Number.MAX_SAFE_INTEGER);
+    if (wrong) throw engineError("journal_damaged", `The database cannot say where it stands: its ${wrong} is ${standing[wrong]}.`);
     return standing;
   }
 

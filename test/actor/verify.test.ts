@@ -129,7 +129,7 @@ describe("verify", () => {
     ["a snapshot that is no JSON", "UPDATE actors SET snapshot = '{' WHERE address = 'counter/a'", "snapshot_damaged", "counter/a"],
     [
       "a changed hash of an actor",
-      "UPDATE actors SET hash = '0' || substr(hash, 2) WHERE address = 'counter/a'",
+      "UPDATE actors SET hash = iif(hash LIKE '0%', '1', '0') || substr(hash, 2) WHERE address = 'counter/a'",
       "snapshot_damaged",
       "counter/a",
     ],

@@ -17,14 +17,16 @@ import {
   POLICIES,
 } from "./spec.ts";
 
-/** Moves by `always` and raised events that one actor has in its life: random machines lead in circles. */
+/** Moves by `always` and `onDone` and raised events that one actor has in its life: random machines lead in circles. */
 const HOPS = 24;
 
 const small = z.int().min(0).max(49);
-const payload = z.strictObject({ v: z.int(), tag: z.string().optional(), gen: z.int().optional() });
-const result = z.strictObject({ output: z.strictObject({ gen: z.int(), value: z.int() }), effect: z.string() });
-const failure = z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }), effect: z.string() });
-const withEffect = z.strictObject({ effect: z.string() });
+/** By which an event is known again, also where somebody forges one that only the engine makes. */
+const sign = { tag: z.string().optional(), gen: z.int().optional() };
+const payload = z.strictObject({ v: z.int(), ...sign });
+const result = z.strictObject({ output: z.strictObject({ gen: z.int(), value: z.int() }), effect: z.string(), ...sign });
+const failure = z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }), effect: z.string(), ...sign });
+const withEffect = z.strictObject({ effect: z.string(), ...sign });
 const params = z.strictObject({ node: z.string(), visit: z.int() });
 
 const schemas = {
@@ -41,10 +43,10 @@ const schemas = {
     "once.failed": failure,
     "task.done": result,
     "sole.done": result,
-    "effect.unknown": z.strictObject({ effect: z.string(), name: z.string() }),
-    "engine.reopened": z.strictObject({ epoch: z.int() }),
-    "engine.quarantined": z.strictObject({ actor: z.string(), code: z.string() }),
-    "engine.released": z.strictObject({ actor: z.string() }),
+    "effect.unknown": z.strictObject({ effect: z.string(), name: z.string(), ...sign }),
+    "engine.reopened": z.strictObject({ epoch: z.int(), ...sign }),
+    "engine.quarantined": z.strictObject({ actor: z.string(), code: z.string(), ...sign }),
+    "engine.released": z.strictObject({ actor: z.string(), ...sign }),
   },
   facts: { told: z.strictObject({ n: z.int() }) },
   effects: {
@@ -148,14 +150,14 @@ function actionOf(act: Act, node: string, { actors, count }: Place): object {
   }
 }
 
-function transitionOf(move: Move, node: string, place: Place, always = false): object {
+function transitionOf(move: Move, node: string, place: Place, hops = false): object {
   const target = move.target === null ? {} : { target: `#${place.ids[move.target % place.ids.length]}` };
-  const guard = always ? and(["hasHops", move.guard as never] as never) : move.guard;
+  const guard = hops ? and(["hasHops", ...(move.guard === null ? [] : [move.guard])] as never) : move.guard;
   return {
     ...target,
     ...(guard === null ? {} : { guard }),
     ...(move.reenter ? { reenter: true } : {}),
-    actions: [...(always ? [{ type: "hop" }] : []), ...move.acts.map((act) => actionOf(act, node, place))],
+    actions: [...(hops ? [{ type: "hop" }] : []), ...move.acts.map((act) => actionOf(act, node, place))],
   };
 }
 
@@ -181,7 +183,7 @@ function stateOf(node: Node, id: string, place: Place): object {
     ...(node.always ? { always: transitionOf(node.always, id, place, true) } : {}),
     after: Object.fromEntries(node.after.map(({ delay, move }) => [delay, transitionOf(move, id, place)])),
     ...(invoke ? { invoke } : {}),
-    ...(node.done ? { onDone: transitionOf(node.done, id, place) } : {}),
+    ...(node.done ? { onDone: transitionOf(node.done, id, place, true) } : {}),
   };
 }
 

@@ -153,7 +153,8 @@ const act8: Check = function* ({ evidence, actors }) {
 
 /** Events that only the engine makes were refused from outside, and are in no entry that the engine did not make. */
 const act9: Check = function* ({ answers, entries }) {
-  for (const answer of answers) if (IS_RESERVED.test(answer.type) && isTaken(answer)) yield told(answer);
+  for (const answer of answers)
+    if (IS_RESERVED.test(answer.type) && answer.came !== "event_reserved" && !TURNED_AWAY.has(answer.came)) yield told(answer);
   for (const { actor, seq, told: event, by } of entries)
     if (["outside", "handler", "delivery"].includes(by.kind) && IS_RESERVED.test(event.type))
       yield `entry ${seq} of ${actor} is ${event.type}, from ${by.kind}`;

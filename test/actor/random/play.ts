@@ -3,13 +3,13 @@
 import type { AnyStateMachine } from "xstate";
 import { type Engine, openEngine } from "../../../src/actor/engine.ts";
 import { HoldfastError } from "../../../src/actor/error.ts";
-import type { EffectCall } from "../../../src/actor/handler.ts";
 import type { ActorRow } from "../../../src/actor/store.ts";
 import { type FaultPoints, faultPoints, type SimulatedClock } from "../../../src/testing/index.ts";
 import { build } from "./build.ts";
 import { handlersOf, type Stage } from "./handlers.ts";
-import type { Answered, Observation } from "./observation.ts";
-import { type Case, EVENTS, firstActors, type Op, type Point, RESERVED, type Send, type Strike } from "./spec.ts";
+import type { Observation } from "./observation.ts";
+import { type Living, Sending } from "./sending.ts";
+import { type Case, firstActors, type Op, type Point, RESERVED, type Strike } from "./spec.ts";
 import { type Ground, type Owner, own, type Sabotage } from "./world.ts";
 
 /** Where a case is played, and what may interfere. */
@@ -24,12 +24,6 @@ export interface Setting {
   readonly plan?: (points: FaultPoints) => void;
 }
 
-interface Living {
-  readonly engine: Engine;
-  readonly owner: Owner;
-  readonly points: FaultPoints;
-}
-
 const tick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 export class Play {
@@ -37,13 +31,13 @@ export class Play {
   readonly #setting: Setting;
   readonly machines: readonly AnyStateMachine[];
   readonly #stage: Stage;
+  readonly #sending: Sending;
   #gen: number;
-  #tags = 0;
   #seen = 0;
   #living!: Living;
   #fenced: Living[] = [];
-  /** How often a process died, and how often one was robbed of its ownership. */
-  readonly counts = { deaths: 0, takeovers: 0, errors: 0, events: 0 };
+  /** How often a process died, was robbed of its ownership, or met a store that failed. */
+  readonly counts = { deaths: 0, takeovers: 0, errors: 0 };
 
   constructor(given: Case, setting: Setting) {
     this.#case = given;
@@ -51,13 +45,19 @@ export class Play {
     this.machines = build(given.machines);
     this.#gen = setting.gen ?? 1;
     const { ground } = setting;
+    this.#sending = new Sending(ground.reader, this.machines, (seen) => this.#see(seen));
     this.#stage = {
       reader: ground.reader,
       conducts: given.conducts,
       calls: 0,
       see: (seen) => this.#see(seen),
-      sent: (owner, call, event) => this.#sent(owner, call, event),
+      sent: (owner, call, event) => this.#sending.sent(owner, call, event),
     };
+  }
+
+  /** How many events were sent from outside. */
+  get events(): number {
+    return this.#sending.events;
   }
 
   /** The engine that owns the root now. */
@@ -94,7 +94,9 @@ export class Play {
       await this.#settle(20);
     }
     const rows = ground.reader.actors({}, { limit: 1000 });
-    await Promise.all(rows.map(({ address }) => this.#ask(address, "ping", this.#tag(), "ping")));
+    await Promise.all(
+      rows.map(({ address }) => this.#sending.ask(this.#living, address, "ping", this.#sending.tag(this.#living.owner), "ping")),
+    );
     await this.#settle(20);
   }
 
@@ -106,10 +108,6 @@ export class Play {
   #see(seen: Observation): void {
     this.#seen++;
     this.#setting.see(seen);
-  }
-
-  #tag(): string {
-    return `${this.#gen}.${++this.#tags}`;
   }
 
   async #open(strike: Strike | null = null): Promise<Living> {
@@ -170,9 +168,10 @@ export class Play {
     }
   }
 
-  #addressOf(index: number): string {
-    const rows = this.#setting.ground.reader.actors({}, { limit: 1000 });
-    return [...rows.map(({ address }) => address), "m0/nobody"][index % (rows.length + 1)] as string;
+  /** One that is set aside, where there is any. */
+  #asideOf(index: number): string {
+    const rows = this.#setting.ground.reader.actors({ quarantined: true }, { limit: 1000 });
+    return rows[index % Math.max(1, rows.length)]?.address ?? this.#sending.addressOf(index);
   }
 
   async #do(op: Op): Promise<void> {
@@ -181,10 +180,16 @@ export class Play {
       promise.catch((error) => void (error instanceof HoldfastError || this.#mustBeDead(error)));
     switch (op.op) {
       case "burst":
-        await this.#burst(this.#living, op.sends);
+        await this.#sending.burst(this.#living, op.sends);
         break;
       case "forge":
-        await this.#ask(this.#addressOf(op.actor), RESERVED[op.type % RESERVED.length] as string, this.#tag(), "outside");
+        await this.#sending.ask(
+          this.#living,
+          this.#sending.addressOf(op.actor),
+          RESERVED[op.type % RESERVED.length] as string,
+          this.#sending.tag(owner),
+          "outside",
+        );
         break;
       case "advance":
         this.#setting.clock.advance(op.ms);
@@ -199,7 +204,7 @@ export class Play {
         old.owner.state.fenced = true;
         this.#living = await this.#open();
         this.counts.takeovers++;
-        await Promise.all([this.#burst(old, op.sends), this.#burst(this.#living, op.sends)]);
+        await Promise.all([this.#sending.burst(old, op.sends), this.#sending.burst(this.#living, op.sends)]);
         break;
       }
       case "reopen":
@@ -213,8 +218,8 @@ export class Play {
         break;
       case "stop":
       case "delete": {
-        const address = this.#addressOf(op.actor);
-        const actor = engine.get(this.#machineOf(address), address.slice(3));
+        const address = this.#sending.addressOf(op.actor);
+        const actor = engine.get(this.#sending.machineOf(address), address.slice(3));
         if (actor) await swallow(actor[op.op]());
         break;
       }
@@ -233,7 +238,7 @@ export class Play {
         break;
       }
       case "release":
-        await swallow(engine.release(this.#addressOf(op.actor), { discard: op.discard }));
+        await swallow(engine.release(this.#asideOf(op.actor), { discard: op.discard }));
     }
   }
 
@@ -264,104 +269,10 @@ export class Play {
     this.#see({ saw: "damage", actor: row.address });
   }
 
-  #machineOf(address: string): AnyStateMachine {
-    return this.machines[Number(address[1])] as AnyStateMachine;
-  }
-
   async #create(address: string, start: number): Promise<void> {
     const { engine, owner } = this.#living;
     await engine
-      .create(this.#machineOf(address), address.slice(3), { input: { start } })
+      .create(this.#sending.machineOf(address), address.slice(3), { input: { start } })
       .catch((error) => void (error instanceof HoldfastError || owner.state.cut || Promise.reject(error)));
   }
-
-  /** Events that share a tick. */
-  async #burst(living: Living, sends: readonly Send[]): Promise<void> {
-    await Promise.all(
-      sends.map((send) => {
-        const type = EVENTS[send.event % EVENTS.length] as string;
-        const actor = this.#addressOf(send.actor);
-        const key = living.owner.state.fenced ? null : send.key;
-        const other = this.#addressOf(send.actor + 1);
-        const seq = (this.#setting.ground.reader.actor(other)?.seq ?? 0) + (send.expect === "wrong" ? 1000 : 0);
-        const tag = key === null ? this.#tag() : `${actor} key ${key}`;
-        return this.#ask(actor, type, tag, "outside", {
-          living,
-          v: key ?? send.v,
-          key,
-          ...(send.expect ? { expect: { actor: other, seq } } : {}),
-        });
-      }),
-    );
-  }
-
-  async #ask(
-    actor: string,
-    type: string,
-    tag: string,
-    how: "outside" | "ping",
-    options: { living?: Living; v?: number; key?: string | number | null; expect?: { actor: string; seq: number } } = {},
-  ): Promise<void> {
-    const { living = this.#living, v = 1, expect } = options;
-    const { engine, owner } = living;
-    const key = options.key === undefined || options.key === null ? null : String(options.key);
-    const row = this.#setting.ground.reader.actor(actor);
-    // Under a key the event must be the same whoever sends it.
-    const event = how === "ping" ? { type, tag, gen: owner.gen } : { type, v, tag, ...(key === null ? { gen: owner.gen } : {}) };
-    const ref = engine.get(this.#machineOf(actor), actor.slice(3));
-    if (!ref) return;
-    this.counts.events++;
-    const wrong = (expect?.seq ?? 0) >= 1000;
-    const known = {
-      saw: "answer" as const,
-      gen: owner.gen,
-      actor,
-      type,
-      tag,
-      key,
-      how,
-      wrong,
-      was: standing(row),
-      fenced: owner.state.fenced,
-    };
-    const sent = ref.send(event as never, { ...(key === null ? {} : { key }), ...(expect ? { expect: [expect] } : {}) });
-    await this.#answered(owner, known, sent);
-  }
-
-  /** An event that a handler sent to its own actor. */
-  async #sent(owner: Owner, call: EffectCall, { type, tag }: { type: string; tag: string }): Promise<void> {
-    const { actor } = call;
-    const was = standing(this.#setting.ground.reader.actor(actor));
-    const known = { saw: "answer" as const, gen: owner.gen, actor, type, tag, key: null, how: "handler" as const, wrong: false, was };
-    const sent = call.send({ type, v: 3, tag, gen: owner.gen } as { type: string });
-    await this.#answered(owner, { ...known, fenced: owner.state.fenced }, sent);
-  }
-
-  /** What a dead process was answered, nobody has heard. */
-  async #answered(
-    owner: Owner,
-    known: Omit<Answered, "came" | "seq" | "repeated" | "failed">,
-    sent: Promise<{ kind: string; seq?: number; code?: string; repeated?: true }>,
-  ): Promise<void> {
-    try {
-      const { kind, seq, code, repeated } = await sent;
-      if (!owner.state.cut)
-        this.#see({
-          ...known,
-          came: kind === "refused" ? String(code) : kind,
-          seq: seq ?? null,
-          repeated: repeated === true,
-          failed: false,
-        });
-    } catch (error) {
-      if (owner.state.cut) return;
-      const came = error instanceof HoldfastError ? error.code : `thrown: ${String(error)}`;
-      this.#see({ ...known, came, seq: null, repeated: false, failed: true });
-    }
-  }
-}
-
-function standing(row: ActorRow | undefined): Answered["was"] {
-  if (!row) return "missing";
-  return row.quarantine ? "quarantined" : row.status;
 }

@@ -28,8 +28,12 @@ export async function trial(given: Case, ground: Ground, tally = nothingYet(), s
   const clock = simulatedClock();
   const play = new Play(given, { ground, clock, see: (one) => seen.push(one), ...(sabotage ? { sabotage } : {}) });
   try {
-    await play.run();
+    await play.run().catch((error) => {
+      // A start that fails ends the run, and is judged.
+      if (!seen.some((one) => one.saw === "opening" && one.error !== null && !one.excused)) throw error;
+    });
     const { engine, machines, counts } = play;
+    tally.events += play.events;
     tally.cases++;
     tally.machines += machines.length;
     tally.entries += ground.reader.lastPosition();
