@@ -297,7 +297,7 @@ describe("a machine is registered", () => {
   it("with its promise logic as effects, declared or not", () => {
     const declared = { params: z.any(), delivery: "at_least_once", timeoutMs: 5 };
     const plain = register(machine({ invoke: { src: "child" } }));
-    expect([...plain.effects]).toEqual([["child", { params: expect.anything(), delivery: "at_least_once" }]]);
+    expect([...plain.effects]).toEqual([["child", { params: expect.anything(), delivery: "at_least_once", attempts: 1 }]]);
     const limited = register(machine({ invoke: { src: "child" } }, { schemas: { ...schemas, effects: { child: declared } } }));
     expect(limited.effects.get("child")).toBe(declared);
     expect(limited.reserved.size).toBe(0);

@@ -181,6 +181,15 @@ describe("a transition is refused where a machine", () => {
   });
 });
 
+describe("an outcome that a machine does not take", () => {
+  it("is told by the message of its error", () => {
+    const machine = odd({});
+    const { snapshot } = start(machine, {}, stamp, plain);
+    const event = { type: "xstate.error.actor.printer", error: { code: "empty", message: "out of paper" } };
+    expect(thrown(() => take(machine, snapshot, event, stamp, plain)).message).toContain("out of paper");
+  });
+});
+
 describe("an effect belongs to", () => {
   const settled = (registration: ReturnType<typeof odd>, events: string[]): EffectRow[] => {
     let outcome = start(registration, {}, stamp, plain);

@@ -64,7 +64,7 @@ describe("holdfast", () => {
     { args: ["verify", "--receipt", "no-such-file"], says: "cannot be read" },
     { args: ["machine"], says: "check FILE" },
     { args: ["machine", "check"], says: "missing required argument 'FILE'" },
-    { args: ["machine", "check", "no-such-file.ts"], says: "cannot be read" },
+    { args: ["machine", "check", "no-such-file.ts"], says: "is not a regular file" },
     { args: ["verify", "--what"], says: "unknown option '--what'" },
   ])("$args is wrong usage: exit 2, a complaint on stderr, nothing on stdout", async ({ args, says }) => {
     const cwd = temporaryFolder();

@@ -46,7 +46,9 @@ const SITUATIONS = {
 } as const;
 
 const toRun = ["run/run-1 ! run.stop"];
-const turn = (changes = {}) => ({ turn: { turnId: "turn-1", runId: "run-1", handoffId: null, stopping: false, blockedFrom: null, ...changes } });
+const turn = (changes = {}) => ({
+  turn: { turnId: "turn-1", runId: "run-1", handoffId: null, stopping: false, blockedFrom: null, ...changes },
+});
 
 const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "new", when: send, to: "running", facts: ["turn.started"], requests: ["create run/run-1 [turn/turn-1]"], context: turn() },
@@ -183,7 +185,21 @@ const ARRIVES: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe("every state and event of the session", () => {
-  const samples = [send, goOn(), archive, stop(), waits, runs, sealed, resumed, ended(), setAside("handoff/handoff-1"), setAside(), back(), back("handoff/handoff-1")];
+  const samples = [
+    send,
+    goOn(),
+    archive,
+    stop(),
+    waits,
+    runs,
+    sealed,
+    resumed,
+    ended(),
+    setAside("handoff/handoff-1"),
+    setAside(),
+    back(),
+    back("handoff/handoff-1"),
+  ];
 
   const types = [...new Set(samples.map((event) => event.type))];
 

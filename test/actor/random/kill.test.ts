@@ -21,7 +21,7 @@ import { type Case, POINTS, type Point } from "./spec.ts";
 
 const seed = Number(process.env.HOLDFAST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const path = process.env.HOLDFAST_PATH;
-const kills = Number(process.env.HOLDFAST_KILLS ?? 6);
+const kills = Number(process.env.HOLDFAST_KILLS ?? 5);
 /** When the next owner comes: after all that the clock of the killed one can have shown. */
 const LATER_MS = 1_767_225_600_000 + 4_000_000;
 

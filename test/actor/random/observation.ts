@@ -23,6 +23,8 @@ export type Observation =
     }
   /** A write of an owner threw. `planned`: as it should; `left`: what it changed all the same. */
   | { readonly saw: "failed write"; readonly planned: boolean; readonly left: string | null; readonly error: string }
+  /** It went on and on: there are machines that never come to rest. */
+  | { readonly saw: "restless" }
   /** A person had an effect tried again. */
   | { readonly saw: "retry"; readonly key: string }
   /** A person spoiled a stored snapshot. */

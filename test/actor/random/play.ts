@@ -97,7 +97,7 @@ export class Play {
     await Promise.all(
       rows.map(({ address }) => this.#sending.ask(this.#living, address, "ping", this.#sending.tag(this.#living.owner), "ping")),
     );
-    await this.#settle(20);
+    if (!(await this.#settle(20))) this.#see({ saw: "restless" });
   }
 
   async end(): Promise<void> {
@@ -158,14 +158,16 @@ export class Play {
     }
   }
 
-  /** Until nothing more is seen to happen. */
-  async #settle(ticks = 5): Promise<void> {
-    for (let quiet = 0, last = -1, round = 0; quiet < ticks && round < 400; round++) {
+  /** Until nothing more is seen to happen; false where that does not end. */
+  async #settle(ticks = 5): Promise<boolean> {
+    for (let quiet = 0, last = -1, round = 0; round < 400; round++) {
       await tick();
       const now = this.#setting.ground.reader.lastPosition() * 1000 + this.#seen;
       quiet = now === last ? quiet + 1 : 0;
       last = now;
+      if (quiet === ticks) return true;
     }
+    return false;
   }
 
   /** One that is set aside, where there is any. */

@@ -13,7 +13,7 @@ import { nothingYet, trial } from "./trial.ts";
 
 const seed = Number(process.env.HOLDFAST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const path = process.env.HOLDFAST_PATH;
-const runs = Number(process.env.HOLDFAST_RUNS ?? 100);
+const runs = Number(process.env.HOLDFAST_RUNS ?? 50);
 const tally = nothingYet();
 
 afterAll(() =>
@@ -26,7 +26,7 @@ afterAll(() =>
 
 describe.each([
   { kind: "memory", ground: memoryGround, numRuns: runs },
-  { kind: "sqlite", ground: () => sqliteGround(), numRuns: Math.ceil(runs / 4) },
+  { kind: "sqlite", ground: () => sqliteGround(), numRuns: Math.ceil(runs / 5) },
 ])("random machines, events and deaths ($kind)", ({ ground, numRuns }) => {
   it("keep ACT-1 to ACT-10", { timeout: 3_600_000 }, async () => {
     await fc.assert(
