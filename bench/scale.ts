@@ -38,7 +38,7 @@ export const WHOLE: Scale = {
   sequentialTurns: 15,
   concurrentTurns: 9,
   sequence: 300,
-  rounds: 5,
+  rounds: 20,
   together: 1000,
   pure: 20_000,
   lengths: [10, 1000, 100_000],

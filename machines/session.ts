@@ -49,13 +49,14 @@ const events = {
   "engine.released": z.strictObject({ actor: z.string() }),
 };
 
-/** Version 1 did not remember where it was blocked. */
+/** Version 1 did not remember where it was blocked: a sealed turn waited for its successor, any other had a run that was at work. */
 const migrations = {
   "1": {
     to: "2",
-    migrate: <Stored extends { readonly context: any }>(stored: Stored): Stored => {
+    migrate: <Stored extends { readonly value: unknown; readonly context: any }>(stored: Stored): Stored => {
       const { turn, ...rest } = stored.context;
-      return { ...stored, context: { ...rest, turn: turn && { ...turn, blockedFrom: "running" } } };
+      const blockedFrom = stored.value !== "blocked" ? null : turn?.handoffId ? "paused" : "running";
+      return { ...stored, context: { ...rest, turn: turn && { ...turn, blockedFrom } } };
     },
   },
 };

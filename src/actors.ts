@@ -2,6 +2,7 @@
 
 import type { AnyStateMachine } from "xstate";
 import { type Engine, type EngineOptions, openEngine, registerAll } from "./actor/engine.ts";
+import { completeOptions } from "./actor/engine-option.ts";
 import { type UpgradeReport, checkUpgrade as upgradeReports } from "./actor/upgrade.ts";
 import { type OwnedStoreOptions, openOwnedStore, openRootReader } from "./store/root-store.ts";
 
@@ -40,6 +41,9 @@ export type { EngineEvent, Fact, Stamp } from "./actor/transition.ts";
 export type { UpgradeReport } from "./actor/upgrade.ts";
 export type { Verified } from "./actor/verify.ts";
 export type { Expectation } from "./actor/work.ts";
+export { type Adoption, type AdoptOptions, adoptRoot } from "./store/adopt.ts";
+export { type Backup, type BackupOptions, backupRoot, type RestoreOptions, restoreRoot } from "./store/backup.ts";
+export type { Root } from "./store/root.ts";
 
 /** Where the state root is, and what lives in it. */
 export interface OpenActorsOptions extends Omit<EngineOptions, "release">, Pick<OwnedStoreOptions, "busyTimeoutMs" | "synchronous"> {
@@ -49,12 +53,14 @@ export interface OpenActorsOptions extends Omit<EngineOptions, "release">, Pick<
 
 /**
  * Opens a state root as its owner and recovers what an earlier process left. Throws `root_owned` while another process owns it,
- * `machine_invalid`, `machine_version_newer`, `schema_newer`, `root_invalid`, `root_insecure`.
+ * `input_invalid` where an option is, `machine_invalid`, `machine_version_newer`, `schema_newer`, `root_invalid`, `root_insecure`,
+ * `root_moved` where the directory was copied and not adopted, `journal_damaged`, `storage_failed`.
  */
 export async function openActors(options: OpenActorsOptions): Promise<Engine> {
-  const owned = openOwnedStore({ ...options, path: options.root, create: true });
+  const { root, busyTimeoutMs, synchronous, ...engineOptions } = options;
+  const owned = openOwnedStore({ ...options, path: root, create: true });
   try {
-    return await openEngine(owned.store, { ...options, release: () => owned.release() });
+    return await openEngine(owned.store, { ...engineOptions, release: () => owned.release() });
   } catch (error) {
     owned.release();
     throw error;
@@ -62,20 +68,23 @@ export async function openActors(options: OpenActorsOptions): Promise<Engine> {
 }
 
 /** Which root is checked against which machines. */
-export interface CheckUpgradeOptions extends Pick<EngineOptions, "changed"> {
+export interface CheckUpgradeOptions extends Pick<EngineOptions, "changed" | "contextLimit"> {
   readonly root: string;
   readonly machines: readonly AnyStateMachine[];
 }
 
 /**
  * Reports, without writing and without a lock, what these machines would make of each unfinished actor of a root: before a deploy.
- * Throws `machine_invalid`, `root_not_found`, `root_invalid`, `schema_newer`.
+ * Throws `input_invalid`, `machine_invalid`, `root_not_found`, `root_invalid`, `root_insecure`, `schema_newer`, `storage_failed`;
+ * `schema_older` for a root that an older program wrote: look at a restored backup of it instead.
  */
 export function checkUpgrade(options: CheckUpgradeOptions): UpgradeReport[] {
-  const registrations = registerAll(options.machines);
-  const reader = openRootReader(options.root);
+  const { root, ...engineOptions } = options;
+  const { machines, changed, contextLimit, enclose } = completeOptions(engineOptions);
+  const registrations = registerAll(machines);
+  const reader = openRootReader(root);
   try {
-    return reader.snapshot(() => [...upgradeReports(reader, registrations, (transition) => transition(), options.changed)]);
+    return reader.snapshot(() => [...upgradeReports(reader, registrations, enclose, changed, contextLimit)]);
   } finally {
     reader.close();
   }

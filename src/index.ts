@@ -41,12 +41,14 @@ export interface OpenHoldfastOptions extends Omit<RuntimeOptions, "release">, Pi
 
 /**
  * Opens a state root as its owner and recovers what an earlier process left: live runs are interrupted, decided handoffs are sealed.
- * Throws `root_owned` while another process owns it, `machine_version_newer`, `schema_newer`, `root_invalid`, `root_insecure`.
+ * Throws `root_owned` while another process owns it, `input_invalid` where an option is, `machine_version_newer`, `schema_newer`,
+ * `root_invalid`, `root_insecure`, `root_moved` where the directory was copied and not adopted, `journal_damaged`, `storage_failed`.
  */
 export async function openHoldfast(options: OpenHoldfastOptions): Promise<Holdfast> {
-  const owned = openOwnedStore({ ...options, path: options.root, create: true });
+  const { root, busyTimeoutMs, synchronous, ...runtimeOptions } = options;
+  const owned = openOwnedStore({ ...options, path: root, create: true });
   try {
-    return await openRuntime(owned.store, { ...options, release: () => owned.release() });
+    return await openRuntime(owned.store, { ...runtimeOptions, release: () => owned.release() });
   } catch (error) {
     owned.release();
     throw error;

@@ -6,6 +6,7 @@ import { type AnyStateMachine, type AnyStateNode, createMachine } from "xstate";
 import {
   declarations,
   isDocumented,
+  longFunctions,
   places,
   publicExports,
   reachable,
@@ -148,6 +149,12 @@ describe("layout", () => {
     // A registry of codes is a table, and grows by rows.
     const long = shipped.filter((file) => !file.path.endsWith("/error.ts") && file.text.split("\n").length > 301);
     expect(long.map((file) => file.path)).toEqual([]);
+  });
+
+  it("no function is longer than 70 lines", () => {
+    // The promises of the conformance suite are tables, and grow by rows.
+    const files = shipped.filter((file) => !/^src\/testing\/exercise-store/.test(file.path));
+    expect(files.flatMap((file) => longFunctions(file, 70))).toEqual([]);
   });
 
   it("no file names a place on one machine or a package registry", () => {

@@ -39,7 +39,7 @@ describe("the examples in docs", () => {
       "upgrade check: trial/ada migratable",
       'now in {"trying":"fresh"} · can be cancelled: true',
       "reminded Ada",
-      "converted: Ada paid 12 (trial/ada:5:1)",
+      "converted: Ada paid 12 (trial/ada:5:1) EUR",
       "1 xstate.init",
       "2 engine.migrated",
       "3 xstate.after.reminder.trial.trying.fresh",
@@ -48,6 +48,13 @@ describe("the examples in docs", () => {
       "6 charge.done",
       "verified: true",
     ]);
+    lines.length = 0;
+    vi.resetModules();
+    vi.spyOn(process, "exit").mockImplementation(() => {
+      throw new Error("exit");
+    });
+    await expect(import("../docs/examples/durable-xstate.ts")).rejects.toThrow("exit");
+    expect(lines).toEqual([`ada has ended; remove ${join(root, "state")} to see it again`]);
   });
 
   it("move a turn from one runtime to the next", async () => {

@@ -21,6 +21,11 @@ const effects = {
 
 // Monday: version 1 is deployed. A trial begins, and the process ends.
 const before = await openActors({ root, machines: [first], effects, clock });
+if (before.list({ machine: "trial", status: "final" }).some(({ id }) => id === "ada")) {
+  await before.close();
+  console.log(`ada has ended; remove ${root} to see it again`);
+  process.exit();
+}
 await before.create(first, "ada", { input: { customer: "Ada", price: 12 } });
 console.log("due", new Date(before.timers()[0]?.dueMs ?? 0).toISOString());
 await before.close();
@@ -33,7 +38,7 @@ for (const { actor, verdict } of checkUpgrade({ root, machines: [second] })) con
 const after = await openActors({ root, machines: [second], effects, clock });
 const ada = after.get(second, "ada");
 if (!ada) throw new Error("the trial is still there");
-ada.on("trial.converted", (fact) => console.log("converted:", fact.receipt));
+ada.on("trial.converted", (fact) => console.log("converted:", fact.receipt, fact.currency));
 console.log("now in", JSON.stringify(ada.getSnapshot().value), "· can be cancelled:", ada.can({ type: "trial.cancel" }));
 
 clock.advance(5 * DAY_MS); // day 12: the reminder

@@ -4,6 +4,7 @@
  * Guarantees: what has no durable meaning, or does not fit a schema, is refused with `action_invalid` and the way to write it.
  */
 
+import { notDelay } from "./delay.ts";
 import { type EngineCode, engineError, type HoldfastError } from "./error.ts";
 import type { Request } from "./event.ts";
 import { copyOf, notJson } from "./json.ts";
@@ -49,17 +50,14 @@ export function toRequest(registration: Registration, type: string, params: any)
   return { type: "effect", name: type, params: copyOf(params ?? {}) };
 }
 
-/** The last moment that a date can have: no timer is due after it. */
-export const TIME_LIMIT_MS = 8.64e15;
-
 /** An `after`, or an event that is raised with a delay. */
 function toTimer(registration: Registration, params: any, bad: (problem: string) => HoldfastError): Request {
   const { id = "", event, delay: delayMs } = params;
   const declared = registration.delays.get(id) ?? registration.delays.get(String(event?.type));
   if (!declared) throw bad(`of ${event?.type} has a delay that the definition does not show: name the action in setup({ actions })`);
   const { delay } = declared;
-  if (typeof delayMs !== "number" || !(delayMs >= 0 && delayMs <= TIME_LIMIT_MS))
-    throw bad(`has the delay ${delay}, which gives ${delayMs}: expected milliseconds from 0 to ${TIME_LIMIT_MS}`);
+  const problem = notDelay(delayMs);
+  if (problem) throw bad(`has the delay ${delay}: what it gives, ${delayMs}, ${problem}`);
   if (!id.startsWith("xstate.after.")) {
     const { type, ...payload } = event;
     const schema = Object.hasOwn(registration.schemas.events, type) ? registration.schemas.events[type] : undefined;

@@ -5,7 +5,7 @@
  */
 
 import { type Fault, type Folded, fold } from "./fold.ts";
-import { inflated } from "./journal.ts";
+import { chainFault, inflated, NO_HASH } from "./journal.ts";
 import { canonical } from "./json.ts";
 import { entriesOf } from "./page.ts";
 import type { Registration } from "./registration.ts";
@@ -29,45 +29,62 @@ function* inOrder(rows: Iterable<PlacedJournalRow>, faults: Fault[]): Generator<
   }
 }
 
-export class ActorCheck {
-  readonly #reader: StoreReader;
-  readonly #registrations: ReadonlyMap<string, Registration>;
-  readonly #enclose: Enclosure;
+/** What a check stands on. */
+export interface CheckGround {
+  readonly reader: StoreReader;
+  readonly registrations: ReadonlyMap<string, Registration>;
+  readonly enclose: Enclosure;
+  /** What an actor is whose machine is not registered: a fault, or one whose chain and rows are checked and no more. */
+  readonly unknown: "fault" | "skip";
+}
 
-  constructor(reader: StoreReader, registrations: ReadonlyMap<string, Registration>, enclose: Enclosure) {
-    this.#reader = reader;
-    this.#registrations = registrations;
-    this.#enclose = enclose;
-  }
+/** Everything in an actor's rows that is not as its journal gives it. */
+export function* checkActor(row: ActorRow, { reader, registrations, enclose, unknown }: CheckGround): Generator<Fault> {
+  const fault = (code: string, message: string, seq: number | null = null): Fault => ({ code, actor: row.address, seq, message });
+  if (row.address !== `${row.machine}/${row.id}`) yield fault("snapshot_damaged", `the row says that it is ${row.machine}/${row.id}`);
+  if (row.epoch > reader.epoch()) yield fault("snapshot_damaged", `the row is of epoch ${row.epoch}; the root is at ${reader.epoch()}`);
+  if (reader.tombstone(row.address)) yield fault("row_unexpected", "the actor was deleted, and is there");
+  const registration = registrations.get(row.machine);
+  if (!registration && unknown === "fault") return yield fault("machine_unknown", `no machine ${row.machine} is registered`);
+  const moved: Fault[] = [];
+  const entries = inOrder(entriesOf(reader, row.address), moved);
+  const ground = { actor: row.address, reader, enclose };
+  const folded: Chained = registration ? fold({ ...ground, registration }, entries) : chained(row.address, entries);
+  yield* moved;
+  if (folded.faults.length > 0) return yield* folded.faults;
+  if (folded.seq !== row.seq)
+    return yield fault("row_missing", `the snapshot is at ${row.seq}, the journal ends at ${folded.seq}`, Math.max(folded.seq, row.seq));
+  if (folded.hash !== row.hash) yield fault("snapshot_damaged", "the actor's hash is not its last entry's", row.seq);
+  if (folded.version !== row.version)
+    yield fault("snapshot_damaged", `the row says version ${row.version}, its last entry ${folded.version}`, row.seq);
+  yield* checkBirth(reader, row);
+  // An older version's transitions cannot be repeated: its rows are held by the chain alone.
+  if (!registration || !isFolded(folded) || row.version !== registration.version) return;
+  yield* checkSnapshot(row, registration, folded);
+  const wrong = (code: string, message: string) => fault(code, message, row.seq);
+  const effects = reader.effects({ actor: row.address }, { limit: EFFECTS_LIMIT });
+  yield* checkRows("effect", folded.effects, effects, isSameEffect, wrong);
+  const timers = reader.timers({ actor: row.address }, { limit: TIMERS_LIMIT });
+  yield* checkRows("timer", folded.timers, timers, isSameTimer, wrong);
+}
 
-  *check(row: ActorRow): Generator<Fault> {
-    const reader = this.#reader;
-    const fault = (code: string, message: string, seq: number | null = null): Fault => ({ code, actor: row.address, seq, message });
-    if (row.address !== `${row.machine}/${row.id}`) yield fault("snapshot_damaged", `the row says that it is ${row.machine}/${row.id}`);
-    if (row.epoch > reader.epoch()) yield fault("snapshot_damaged", `the row is of epoch ${row.epoch}; the root is at ${reader.epoch()}`);
-    if (reader.tombstone(row.address)) yield fault("row_unexpected", "the actor was deleted, and is there");
-    const registration = this.#registrations.get(row.machine);
-    if (!registration) return yield fault("machine_unknown", `no machine ${row.machine} is registered`);
-    const moved: Fault[] = [];
-    const ground = { registration, actor: row.address, reader, enclose: this.#enclose };
-    const folded = fold(ground, inOrder(entriesOf(reader, row.address), moved));
-    yield* moved;
-    if (folded.faults.length > 0) return yield* folded.faults;
-    if (folded.seq !== row.seq)
-      return yield fault("row_missing", `the snapshot is at ${row.seq}, the journal ends at ${folded.seq}`, Math.max(folded.seq, row.seq));
-    if (folded.hash !== row.hash) yield fault("snapshot_damaged", "the actor's hash is not its last entry's", row.seq);
-    if (folded.version !== row.version)
-      yield fault("snapshot_damaged", `the row says version ${row.version}, its last entry ${folded.version}`, row.seq);
-    yield* checkBirth(reader, row);
-    // An older version's transitions cannot be repeated: its rows are held by the chain alone.
-    if (!folded.snapshot || row.version !== registration.version) return;
-    yield* checkSnapshot(row, registration, folded);
-    const wrong = (code: string, message: string) => fault(code, message, row.seq);
-    const effects = reader.effects({ actor: row.address }, { limit: EFFECTS_LIMIT });
-    yield* checkRows("effect", folded.effects, effects, isSameEffect, wrong);
-    const timers = reader.timers({ actor: row.address }, { limit: TIMERS_LIMIT });
-    yield* checkRows("timer", folded.timers, timers, isSameTimer, wrong);
+/** What a journal comes to by its chain alone. */
+type Chained = Pick<Folded, "seq" | "hash" | "version" | "faults">;
+
+/** The journal of an actor whose machine is not known. Its large columns are read where all entries are. */
+function chained(actor: string, rows: Iterable<PlacedJournalRow>): Chained {
+  let end = { seq: 0, hash: NO_HASH, version: "" };
+  for (const row of rows) {
+    const seq = end.seq + 1;
+    const broken = chainFault(end.hash, seq, row);
+    if (broken) return { ...end, seq, faults: [{ code: "journal_damaged", actor, seq, message: broken }] };
+    end = row;
   }
+  return { ...end, faults: [] };
+}
+
+function isFolded(found: Chained): found is Folded {
+  return "snapshot" in found && found.snapshot !== undefined;
 }
 
 /** What the first entry, and the last one's time, say of the actor's row and of its identities. */

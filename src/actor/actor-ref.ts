@@ -1,19 +1,19 @@
 /** A handle on one durable actor. It holds no state of its own: every read sees the last commit. */
 
 import type { AnyMachineSnapshot, AnyStateMachine, EmittedFrom, EventFrom, SnapshotFrom } from "xstate";
-import type { Answer as MacrostepAnswer } from "./answer.ts";
+import type { ActorSource } from "./actor-source.ts";
 import { pending } from "./draft.ts";
 import { engineError, HoldfastError, messageOf } from "./error.ts";
-import { type Entry, type Feed, harmless, type Watched, type WatchOptions, watch } from "./feed.ts";
+import { type Entry, harmless, type Watched, type WatchOptions, watch } from "./feed.ts";
 import { checkEvent, ID_LIMIT } from "./input.ts";
 import { inflated } from "./journal.ts";
-import type { Json } from "./json.ts";
+import { canonical, type Json, notJson, sha256 } from "./json.ts";
 import { hasMigration, migrate } from "./migration.ts";
-import type { Registration } from "./registration.ts";
+import { parkedAs } from "./recovery.ts";
 import { remove } from "./retention.ts";
-import type { ActorRow, StoreReader } from "./store.ts";
-import { type Enclosure, type Fact, hydrate } from "./transition.ts";
-import type { Expectation, Work } from "./work.ts";
+import type { ActorRow } from "./store.ts";
+import { type Fact, hydrate } from "./transition.ts";
+import type { Expectation } from "./work.ts";
 
 /** `accepted`: in the journal as `seq`. `ignored`: the machine takes no notice now; nothing was written. `refused`: not a fit event. */
 export type Answer<Machine extends AnyStateMachine = AnyStateMachine> =
@@ -27,16 +27,6 @@ export interface SendOptions {
   readonly key?: string;
   /** Revisions of other actors that must hold when the event is taken; else `expectation_failed`. */
   readonly expect?: readonly Expectation[];
-}
-
-/** What a handle needs of the engine. */
-export interface ActorSource {
-  readonly registration: Registration;
-  readonly reader: StoreReader;
-  readonly feed: Feed;
-  readonly enclose: Enclosure;
-  now(): number;
-  submit(work: Work): Promise<MacrostepAnswer>;
 }
 
 /** Called with an actor's snapshots: after each commit, where it has ended, and where nothing more can be known of it. */
@@ -62,18 +52,24 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
   }
 
   /**
-   * Sends an event; resolves when its answer is durable. Rejects with `machine_threw`, `context_invalid`, `fact_invalid`,
-   * `action_invalid`, `cascade_limit` or `identity_taken` where the machine failed on it, and with `storage_failed` or `closed`;
-   * nothing was written then.
+   * Sends an event; resolves when its answer is durable. Rejects with `input_invalid` where the key is unfit; with `machine_threw`,
+   * `context_invalid`, `context_too_large`, `fact_invalid`, `action_invalid`, `payload_too_large`, `cascade_limit`, `identity_taken`,
+   * `machine_unknown` or `input_invalid` where the machine failed on it, the last two for an actor that it would create; and with
+   * `storage_failed` or `closed`. Nothing was written then.
    */
   async send(event: EventFrom<Machine>, options: SendOptions = {}): Promise<Answer<Machine>> {
     const { key, expect } = options;
     if (key !== undefined && (typeof key !== "string" || key.length === 0 || key.length > ID_LIMIT || !key.isWellFormed()))
       throw engineError("input_invalid", `a key has 1 to ${ID_LIMIT} characters, all well formed`, { details: { path: "key" } });
+    // Here and now, for what was given may be changed before its commit.
+    const checked = checkEvent(this.#source.registration, event, "outside");
+    const isKeyed = key !== undefined && notJson(event) === undefined;
     const answer = await this.#source.submit({
       kind: "event",
       to: this.address,
       event,
+      checked,
+      ...(isKeyed ? { digest: sha256(canonical(event)) } : {}),
       ...(key === undefined ? {} : { key }),
       ...(expect === undefined ? {} : { expect }),
     });
@@ -96,7 +92,7 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
     const { registration, enclose, now } = this.#source;
     const row = this.row();
     const checked = checkEvent(registration, event, "outside");
-    if (!checked.ok || row.status === "final" || row.quarantine) return false;
+    if (!checked.ok || row.status === "final" || row.quarantine || parkedAs(registration, row)) return false;
     const seq = row.seq + 1;
     const stamped = { ...checked.event, stamp: { at: now(), seq, id: `${this.address}:${seq}` } };
     const snapshot = this.#snapshotOf(row) as AnyMachineSnapshot;
@@ -115,6 +111,16 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
   /** True where the last committed snapshot has this tag. */
   hasTag(tag: Parameters<SnapshotFrom<Machine>["hasTag"]>[0]): boolean {
     return (this.getSnapshot() as AnyMachineSnapshot).hasTag(tag as never);
+  }
+
+  /** Throws where nobody will hear of this actor until a person has done something. A failed migration is told by its snapshot. */
+  #demandRunning(row: ActorRow): void {
+    if (row.quarantine) throw quarantined(row);
+    const code = row.status === "final" ? undefined : parkedAs(this.#source.registration, row);
+    if (code === "machine_changed")
+      throw engineError(code, `${row.machine} was changed and still says that it is version ${row.version}`, {
+        details: { actor: this.address },
+      });
   }
 
   #snapshotOf(row: ActorRow): SnapshotFrom<Machine> {
@@ -172,7 +178,7 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
       let snapshot: SnapshotFrom<Machine> | undefined;
       try {
         row = this.row();
-        if (row.quarantine) throw quarantined(row);
+        this.#demandRunning(row);
         if (isNew) snapshot = this.#snapshotOf(row);
       } catch (failure) {
         return end(() => given.error?.(failure));
@@ -225,7 +231,7 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
       if (watched.kind === "entry") yield watched.entry;
   }
 
-  /** Like `watch`, with partial output and lost outcomes between the entries. */
+  /** Like `watch`, with partial output and lost outcomes between the entries: where over 1,000 of these wait, the oldest are dropped. */
   watchAll(options: WatchOptions = {}): AsyncGenerator<Watched> {
     return watch(this.#source.reader, this.#source.feed, this.address, options);
   }
@@ -261,7 +267,7 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
       const look = () => {
         try {
           const row = this.row();
-          if (row.quarantine) throw quarantined(row);
+          this.#demandRunning(row);
           const snapshot = this.getSnapshot();
           if (fits(snapshot)) settle(() => resolve(snapshot));
           else if (row.status === "final")

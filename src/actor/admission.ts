@@ -7,7 +7,7 @@
  */
 
 import { HoldfastError, messageOf } from "./error.ts";
-import { fold } from "./fold.ts";
+import { type Folded, fold } from "./fold.ts";
 import { canonical } from "./json.ts";
 import type { EntryContent, Ground, Known, Live, Unavailable } from "./known.ts";
 import { hasMigration, migrate } from "./migration.ts";
@@ -46,14 +46,19 @@ export function admitted(draft: Reading, row: ActorRow): Known {
   } catch (cause) {
     return damaged(draft, row, unreadable(cause));
   }
+  // Lists and retention go by the row, everything else by the snapshot.
+  if (row.status !== (isFinal(live.snapshot) ? "final" : "active"))
+    return damaged(draft, row, `its row says ${row.status}, its snapshot ${live.snapshot.status}`);
   if (row.definition === "" || row.definition === registration.definition || row.status === "final") {
     draft.stored.set(row.address, live);
     return live;
   }
-  if (changed === "refuse" || !isFoldedTo(registration, row, draft.ground))
-    return unavailable(row, "machine_changed", `${row.machine} was changed and still says that it is version ${row.version}`);
+  const folded = changed === "refold" ? foldedTo(registration, row, draft.ground) : undefined;
+  if (!folded) return unavailable(row, "machine_changed", `${row.machine} was changed and still says that it is version ${row.version}`);
   draft.rewritten.add(row.address);
-  return { ...live, definition: registration.definition };
+  const timers = live.timers.map((timer) => repoliced(timer, folded));
+  for (const timer of timers) if (!live.timers.includes(timer)) draft.timers.set(timer.key, timer);
+  return { ...live, timers, definition: registration.definition };
 }
 
 /** An actor of another version: migrated where there is a way. */
@@ -133,11 +138,18 @@ function read(registration: Registration, row: ActorRow, reader: StoreReader): L
   return { kind: "live", address, id, registration, definition, snapshot, seq, hash, epoch, createdMs, updatedMs, effects, timers };
 }
 
-/** True where the changed machine makes of the journal what is stored (design: the refold option). */
-function isFoldedTo(registration: Registration, row: ActorRow, { reader, enclose }: Ground): boolean {
+/** What the changed machine makes of the journal, where that is what is stored (design: the refold option). */
+function foldedTo(registration: Registration, row: ActorRow, { reader, enclose }: Ground): Folded | undefined {
   const folded = fold({ registration, actor: row.address, reader, enclose }, entriesOf(reader, row.address));
-  if (folded.faults.length > 0 || !folded.snapshot || folded.seq !== row.seq) return false;
-  return canonical(JSON.parse(dehydrate(registration, folded.snapshot))) === canonical(JSON.parse(row.snapshot));
+  if (folded.faults.length > 0 || !folded.snapshot || folded.seq !== row.seq) return undefined;
+  return canonical(JSON.parse(dehydrate(registration, folded.snapshot))) === canonical(JSON.parse(row.snapshot)) ? folded : undefined;
+}
+
+/** A timer by the policy that its delay has now. An absolute one is due as it was set, however long nobody owned the root. */
+function repoliced(timer: TimerRow, { timers }: Folded): TimerRow {
+  const made = timers.find(({ key }) => key === timer.key);
+  if (!made || made.policy === timer.policy) return timer;
+  return { ...timer, policy: made.policy, ...(made.policy === "absolute" ? { dueMs: made.dueMs } : {}) };
 }
 
 /** Notes what is to be written so that `after` takes the place of `before`. */

@@ -208,7 +208,7 @@ export class Cascade {
     const { effects, opened, closed, aborted } = settleEffects({ ...done, epoch, settled, before: before?.effects ?? [] });
     for (const key of closed) this.#draft.effects.set(key, null);
     for (const row of opened) this.#draft.effects.set(row.key, row);
-    this.#draft.aborts.push(...aborted);
+    for (const key of aborted) this.#draft.aborts.push(key);
     const fired = cause.kind === "timer" ? cause.timer : undefined;
     const timed = settleTimers({ ...done, settled: fired, before: before?.timers ?? [] });
     for (const key of timed.closed) this.#draft.timers.set(key, null);
@@ -265,16 +265,16 @@ export class Cascade {
 
   /** The new actor owns its address and its keys; its address may have been reserved by the actor that creates it. */
   #own(address: string, create: Creation, cause: Cause): void {
-    const taken = (name: string, owner: string) =>
-      engineError("identity_taken", `${name} belongs to ${owner}`, { details: { actor: address } });
+    const taken = (problem: string) => engineError("identity_taken", problem, { details: { actor: address } });
     const reserved = this.#draft.identity(address);
     const creator = cause.kind === "creation" ? cause.from : undefined;
-    const isKnown = this.#draft.actor(address) || this.#draft.isDeleted(address) || this.#draft.hasJournal(address);
-    if (isKnown) throw taken(address, address);
-    if (reserved !== undefined && reserved !== creator) throw taken(address, reserved);
+    // Asked first: one that this very group deletes is still there.
+    if (this.#draft.isDeleted(address)) throw taken(`${address} was deleted; its address is not given out again`);
+    if (this.#draft.actor(address) || this.#draft.hasJournal(address)) throw taken(`${address} exists already`);
+    if (reserved !== undefined && reserved !== creator) throw taken(`${address} is owned or reserved by ${reserved}`);
     for (const key of create.keys) {
       const owner = this.#draft.identity(key) ?? (this.#draft.actor(key) && key);
-      if (owner !== undefined) throw taken(key, owner);
+      if (owner !== undefined) throw taken(`the key ${key} belongs to ${owner}`);
       this.#draft.identities.set(key, address);
     }
   }

@@ -2,8 +2,9 @@
  * Commit: a group of macrosteps written in one transaction.
  *
  * Owns the only writes of the engine. Guarantees: the epoch is checked in the transaction (ACT-2); what was remembered counts only
- * where the transaction sees that nobody else has committed, so a stale cache cannot decide anything; every macrostep of the group runs in memory before the first row is written, and one that
- * fails is not written (ACT-7); a storage error leaves nothing of the whole group.
+ * where the transaction sees that nobody else has committed, so a stale cache cannot decide anything; every macrostep of the group
+ * runs in memory before the first row is written, and one that fails is not written (ACT-7); a storage error leaves nothing of the
+ * whole group.
  * Refuses to start effects: they start from what this returns (ACT-1).
  * Next: outbox.ts
  */
@@ -33,6 +34,8 @@ export interface Journaled {
   /** What to do with an actor whose machine was changed under the same version. */
   readonly changed: "refuse" | "refold";
   readonly probe: Probe;
+  /** The last group's draft, to be used again. */
+  draft?: Draft;
 }
 
 export type Settled = { readonly ok: true; readonly answer: Answer } | { readonly ok: false; readonly error: unknown };
@@ -50,6 +53,8 @@ export interface Committed {
   readonly aborted: readonly string[];
   /** Timers that are set now and were not before. */
   readonly timers: readonly TimerRow[];
+  /** True where a timer ended. */
+  readonly timersEnded: boolean;
   /** Actors set aside. */
   readonly quarantined: readonly string[];
   /** Actors taken out of quarantine. */
@@ -67,7 +72,8 @@ export function commitGroup(journaled: Journaled, group: readonly Work[]): Commi
     done = store.write(epoch, (writer) => {
       if (writer.isChangedElsewhere()) cache.clear();
       const { registrations, enclose, now, size } = rules;
-      const draft = new Draft({ reader: writer, cache, registrations, epoch, enclose, now, sizeLimit: size.limit, changed });
+      const ground = { reader: writer, cache, registrations, epoch, enclose, now, sizeLimit: size.limit, changed };
+      const draft = journaled.draft?.renew(ground) ?? new Draft(ground);
       const settled = group.map((work) => attempt(draft, work, rules));
       // Who was found damaged by work that then failed is set aside all the same, and its supervisor told.
       if (draft.untold.size > 0) attempt(draft, { kind: "row", apply: () => ({ kind: "ignored" }) }, rules);
@@ -77,11 +83,14 @@ export function commitGroup(journaled: Journaled, group: readonly Work[]): Commi
     });
   } catch (error) {
     cache.clear();
+    delete journaled.draft;
     throw error;
   }
+  journaled.draft = done.draft;
   remember(journaled, done.draft);
-  probe("commit.after", { entries: done.draft.entries });
-  return summary(done.draft, done.settled);
+  const committed = summary(done.draft, done.settled);
+  probe("commit.after", { entries: committed.entries });
+  return committed;
 }
 
 function attempt(draft: Draft, work: Work, rules: Rules): Settled {
@@ -98,6 +107,7 @@ function write(writer: StoreWriter, draft: Draft, atMs: number): void {
   for (const [digest, bytes] of draft.blobs) writer.putBlob(digest, bytes, atMs);
   for (const entry of draft.entries) writer.appendEntry(entry);
   for (const live of changed(draft)) writeActor(writer, live, draft.stored.get(live.address));
+  if (draft.isPlain()) return;
   for (const [address, quarantine] of draft.quarantines) {
     const row = writer.actor(address);
     if (row) writer.putActor(writable({ ...row, quarantine }));
@@ -154,15 +164,21 @@ function remember({ cache, cacheLimit }: Journaled, draft: Draft): void {
   }
 }
 
+const NOTHING = { opened: [], closed: [], aborted: [], timers: [], timersEnded: false, released: [], deleted: [], quarantined: [] };
+
+/** What is given out is copied: the draft is used again. */
 function summary(draft: Draft, settled: readonly Settled[]): Committed {
+  const entries = [...draft.entries];
+  if (draft.isPlain()) return { settled, entries, ...NOTHING };
   const rows = [...draft.effects];
   return {
     settled,
-    entries: draft.entries,
+    entries,
     opened: rows.flatMap(([, row]) => (row?.state === "open" && !draft.quarantines.has(row.actor) ? [row] : [])),
     closed: rows.flatMap(([key, row]) => (row ? [] : [key])),
-    aborted: draft.aborts,
+    aborted: [...draft.aborts],
     timers: [...draft.timers.values()].filter((row) => row?.state === "armed" && !draft.quarantines.has(row.actor)) as TimerRow[],
+    timersEnded: [...draft.timers.values()].includes(null),
     released: [...draft.released],
     deleted: [...draft.deleted],
     quarantined: [...draft.quarantines.keys()],

@@ -32,7 +32,10 @@ export interface EffectSchema {
   readonly backoffFactor?: number;
   /** Longest wait between two attempts in ms. Default 60,000. */
   readonly backoffLimitMs?: number;
-  /** Handlers of this type that may run at once. Default 64. */
+  /**
+   * Handlers of this type that may run at once, of those that heed their signal: one that is interrupted, or takes longer than its
+   * `timeoutMs` or `abortGraceMs`, no longer counts, though it may still be at work. Default 64.
+   */
   readonly concurrency?: number;
   /** How long a handler may take to end after `abortEffect`, in ms. Default 10,000; then it is interrupted and left behind. */
   readonly abortGraceMs?: number;

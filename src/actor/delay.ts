@@ -19,6 +19,9 @@ export interface DelayDeclaration {
 /** The longest delay: a hundred years, in ms. */
 export const DELAY_LIMIT_MS = 100 * 365 * 24 * 60 * 60 * 1000;
 
+/** The last moment that a date can have: no timer is due after it. */
+export const TIME_LIMIT_MS = 8.64e15;
+
 /** A place that sets a timer. */
 export interface SetTimer {
   readonly path: string;

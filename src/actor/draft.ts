@@ -20,6 +20,7 @@ export type { Cache, EntryContent, Ground, Known, Live, Unavailable } from "./kn
 const MAPS = ["actors", "quarantines", "identities", "answers", "effects", "timers", "blobs"] as const;
 const LISTS = ["entries", "deadLetters", "aborts", "writes"] as const;
 const SETS = ["rewritten", "released", "deleted", "taken"] as const;
+const OWN = ["stored", "untold"] as const;
 
 export class Draft {
   readonly actors = new Map<string, Known>();
@@ -48,13 +49,31 @@ export class Draft {
   readonly rewritten = new Set<string>();
   /** Actors as they were read: what their rows are now. Kept by the first draft of a group. */
   readonly stored = new Map<string, Live>();
-  readonly ground: Ground;
+  ground: Ground;
   readonly #parent: Draft | undefined;
   #spare: Draft | undefined;
 
   constructor(ground: Ground, parent?: Draft) {
     this.ground = ground;
     this.#parent = parent;
+  }
+
+  /** The same draft for the next group, empty: most groups are small, and a draft has many parts. */
+  renew(ground: Ground): this {
+    this.ground = ground;
+    if (this.#spare) this.#spare.ground = ground;
+    for (const part of [...MAPS, ...SETS, ...OWN]) if (this[part].size > 0) this[part].clear();
+    for (const part of LISTS) if (this[part].length > 0) this[part].length = 0;
+    return this;
+  }
+
+  /** True where nothing but entries and the snapshots behind them is to be written. */
+  isPlain(): boolean {
+    return (
+      this.quarantines.size + this.identities.size + this.answers.size + this.effects.size + this.timers.size + this.blobs.size === 0 &&
+      this.rewritten.size + this.released.size + this.deleted.size + this.taken.size === 0 &&
+      this.deadLetters.length + this.aborts.length + this.writes.length === 0
+    );
   }
 
   fork(): Draft {
@@ -72,7 +91,8 @@ export class Draft {
     }
     for (const part of LISTS) {
       if (fork[part].length === 0) continue;
-      (this[part] as unknown[]).push(...fork[part]);
+      // Item by item: a call takes some hundred thousand arguments, and a step can tell as many actors.
+      for (const one of fork[part]) (this[part] as unknown[]).push(one);
       fork[part].length = 0;
     }
     for (const address of fork.released) this.quarantines.delete(address);

@@ -1,41 +1,50 @@
 /** Options of an engine: what it runs, and its bounds. */
 
 import type { AnyStateMachine, InputFrom } from "xstate";
-import type { Clock } from "./clock.ts";
+import { z } from "zod";
+import { type Clock, systemClock } from "./clock.ts";
 import type { Probe } from "./commit.ts";
+import { engineError } from "./error.ts";
 import type { EffectHandler } from "./handler.ts";
 import type { SizeRules } from "./rules.ts";
 import type { Enclosure } from "./transition.ts";
 
-/** What an engine runs, and its bounds. */
+/** Characters of JSON that a snapshot may have, where nothing else is said. */
+export const CONTEXT_LIMIT = 1_048_576;
+
+/** What an engine runs, and its bounds. An option that is out of its bounds, or has another name, is `input_invalid`. */
 export interface EngineOptions {
   /** Machines made by `setup({ schemas, … }).createMachine(…)`; each is checked, `machine_invalid` says what and where. */
   readonly machines: readonly AnyStateMachine[];
-  /** A handler for each effect that the machines declare. */
+  /** A handler for each effect that the machines declare; `machine_invalid` where one lacks. Other names are taken no notice of. */
   readonly effects?: Readonly<Record<string, EffectHandler>>;
   readonly clock?: Clock;
-  /** Transitions in one macrostep. Default 1,000. */
+  /** Transitions in one macrostep, 1 or more. Default 1,000. */
   readonly cascadeLimit?: number;
-  /** Pieces of work in one transaction. Default 1,000. */
+  /** Pieces of work in one transaction, 1 or more. Default 1,000. */
   readonly groupLimit?: number;
-  /** Events that may wait for one actor. Default 10,000. */
+  /** Events that may wait for one actor, 1 or more. Default 10,000. */
   readonly mailboxLimit?: number;
-  /** How long `close()` waits for handlers to take notice of their signal, in ms. Default 2,000. */
+  /** How long `close()` waits for handlers to take notice of their signal, in ms; 2,147,483,647 at most. Default 2,000. */
   readonly closeGraceMs?: number;
-  /** Snapshots that stay in memory. Default 10,000. */
+  /** Snapshots that stay in memory, 0 or more. Default 10,000. */
   readonly cacheLimit?: number;
   /**
    * What becomes of an unfinished actor whose machine has another definition under the same version. `refuse` (default): it is parked
    * as `machine_changed`. `refold`: it goes on where its whole journal, folded through the machine, gives the same facts and snapshot.
    */
   readonly changed?: "refuse" | "refold";
-  /** Characters of JSON that an actor's snapshot may have; beyond, a macrostep fails with `context_too_large`. Default 1,048,576. */
+  /**
+   * Characters of JSON that an actor's snapshot may have, 1 or more; beyond, a macrostep fails with `context_too_large`. Default
+   * 1,048,576.
+   */
   readonly contextLimit?: number;
   /** Characters of JSON beyond which a snapshot is worth a warning of the process, once per machine. Default 65,536. */
   readonly contextWarning?: number;
   /**
-   * False: recover nothing, start no handler and no timer, only act. For a tool that retries, resolves, releases or retains by hand:
-   * what it opens is for the next owner to start, to whom nothing of recovery is lost. Handlers need not be given. Default true.
+   * False: start no handler and no timer, recover nothing but what parked actors were told and can take now, only act. For a tool that
+   * retries, resolves, releases or retains by hand: what it opens is for the next owner to start, to whom nothing else of recovery is
+   * lost. Handlers need not be given. Default true.
    */
   readonly start?: boolean;
   /** Called once by `close()`, after the last commit: closes the store and gives the root up. */
@@ -53,8 +62,46 @@ export interface CreateOptions<Machine extends AnyStateMachine> {
   readonly keys?: readonly string[];
 }
 
+const positive = z.int().min(1).optional();
+const isObject = (value: unknown) => typeof value === "object" && value !== null;
+const called = z.custom((value) => typeof value === "function", "is not a function").optional();
+const optionsSchema = z.strictObject({
+  machines: z.custom(Array.isArray, "is not a list of machines"),
+  effects: z.custom(isObject, "is not a record of handlers").optional(),
+  clock: z.custom(isObject, "is not a clock").optional(),
+  cascadeLimit: positive,
+  groupLimit: positive,
+  mailboxLimit: positive,
+  // No timer of Node's waits longer: it would end at once.
+  closeGraceMs: z.int().min(0).max(2_147_483_647).optional(),
+  cacheLimit: z.int().min(0).optional(),
+  changed: z.enum(["refuse", "refold"]).optional(),
+  contextLimit: positive,
+  contextWarning: z.int().min(0).optional(),
+  start: z.boolean().optional(),
+  release: called,
+  probe: called,
+  enclose: called,
+});
+
+/** The options with what is absent filled in. Throws `input_invalid` with the path. */
+export function completeOptions(given: EngineOptions): Required<EngineOptions> {
+  const issue = optionsSchema.safeParse(given).error?.issues[0];
+  if (issue) {
+    const path = [...issue.path, ...(issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [])].join(".") || "$";
+    throw engineError("input_invalid", `the options are wrong at ${path}: ${issue.message}`, { details: { path } });
+  }
+  const { machines, effects = {}, clock = systemClock, changed = "refuse", start = true, release = () => {} } = given;
+  const { cascadeLimit = 1000, groupLimit = 1000, mailboxLimit = 10_000, cacheLimit = 10_000, closeGraceMs = 2000 } = given;
+  const { contextLimit = CONTEXT_LIMIT, contextWarning = 65_536, probe = () => {}, enclose = (transition) => transition() } = given;
+  return {
+    ...{ machines, effects, clock, changed, start, release, probe, enclose },
+    ...{ cascadeLimit, groupLimit, mailboxLimit, cacheLimit, closeGraceMs, contextLimit, contextWarning },
+  };
+}
+
 /** Large snapshots are said once per machine, for the fault is the machine's. */
-export function sizeRules({ contextLimit = 1_048_576, contextWarning = 65_536 }: EngineOptions): SizeRules {
+export function sizeRules({ contextLimit, contextWarning }: Pick<Required<EngineOptions>, "contextLimit" | "contextWarning">): SizeRules {
   const warned = new Set<string>();
   return {
     limit: contextLimit,

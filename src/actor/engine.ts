@@ -6,22 +6,21 @@ import type { AnyStateMachine } from "xstate";
 import { ActorRef } from "./actor-ref.ts";
 import type { Answer } from "./answer.ts";
 import { putBlob } from "./blob.ts";
-import { systemClock } from "./clock.ts";
 import type { Committed, Journaled } from "./commit.ts";
-import { type CreateOptions, type EngineOptions, sizeRules } from "./engine-option.ts";
+import { type CreateOptions, completeOptions, type EngineOptions, sizeRules } from "./engine-option.ts";
 import { engineError, HoldfastError } from "./error.ts";
 import { Feed } from "./feed.ts";
-import { actorAddress, checkKeys } from "./input.ts";
+import { actorAddress, checkKeys, checkPage } from "./input.ts";
+import { plainCopy } from "./json.ts";
 import { Mailbox } from "./mailbox.ts";
 import { Outbox } from "./outbox.ts";
-import { type RecoveryDuties, refuseNewer, settlePast, settleStarted, startOpen } from "./recovery.ts";
+import { deliverParked, type RecoveryDuties, refuseNewer, settlePast, settleStarted, startOpen, warnOfParked } from "./recovery.ts";
 import type { Registration } from "./registration.ts";
 import { registerAll } from "./registry.ts";
 import { type Resolution, retryEffect } from "./resolution.ts";
-import { type Retained, type RetentionPolicy, retain } from "./retention.ts";
-import type { ActorFilter, ActorRow, EffectRow, Page, PlacedDeadLetterRow, Store, TimerRow } from "./store.ts";
+import { type GroupOf, type Retained, type RetentionPolicy, retain } from "./retention.ts";
+import type { ActorFilter, ActorRow, EffectRow, Listed, Page, PlacedDeadLetterRow, Store, StoreReader, TimerRow } from "./store.ts";
 import { Timers } from "./timer.ts";
-import type { Enclosure } from "./transition.ts";
 import { type Verified, verify } from "./verify.ts";
 import type { Work } from "./work.ts";
 
@@ -31,17 +30,16 @@ export { registerAll } from "./registry.ts";
 /**
  * Opens the engine on a store whose owner this process is: begins an epoch and recovers before it returns. Recovery starts handlers;
  * `made` gets the engine before, for handlers that need it. Where recovery throws, the engine is closed. See `start` for an opening
- * that only acts.
+ * that only acts. Throws `input_invalid`, `machine_invalid`, `machine_version_newer`, before anything is written.
  */
-export async function openEngine(store: Store, options: EngineOptions, made: (engine: Engine) => void = () => {}): Promise<Engine> {
-  const { start = true } = options;
-  const registrations = registerAll(options.machines, start ? (options.effects ?? {}) : undefined);
+export async function openEngine(store: Store, given: EngineOptions, made: (engine: Engine) => void = () => {}): Promise<Engine> {
+  const options = completeOptions(given);
+  const registrations = registerAll(options.machines, options.start ? options.effects : undefined);
   refuseNewer(store, registrations);
-  const clock = options.clock ?? systemClock;
-  const engine = new Engine(store, store.beginEpoch(clock.now()), registrations, options);
+  const engine = new Engine(store, store.beginEpoch(options.clock.now()), registrations, options);
   try {
     made(engine);
-    if (start) await engine.open();
+    await engine.open(options.start);
     return engine;
   } catch (error) {
     await engine.close();
@@ -51,47 +49,37 @@ export async function openEngine(store: Store, options: EngineOptions, made: (en
 
 /** Durable actors over one store, under one epoch. Made by `openActors`; `close` it, or let `await using` do so. */
 export class Engine {
-  readonly store: Store;
+  /** What is stored, to read. A page out of its bounds is a plain RangeError here. */
+  readonly reader: StoreReader;
   readonly epoch: number;
   readonly feed = new Feed();
+  readonly #store: Store;
   readonly #registrations: ReadonlyMap<string, Registration>;
   readonly #mailbox: Mailbox;
   readonly #outbox: Outbox;
   readonly #timers: Timers;
-  readonly #changed: "refuse" | "refold";
-  readonly #enclose: Enclosure;
+  readonly #options: Required<EngineOptions>;
   readonly #now: () => number;
-  readonly #release: () => void;
-  readonly #closeGraceMs: number;
   #closing: Promise<void> | undefined;
 
-  constructor(store: Store, epoch: number, registrations: ReadonlyMap<string, Registration>, options: EngineOptions) {
-    const clock = options.clock ?? systemClock;
-    const probe = options.probe ?? (() => {});
-    this.store = store;
+  constructor(store: Store, epoch: number, registrations: ReadonlyMap<string, Registration>, options: Required<EngineOptions>) {
+    const { clock, probe, changed, enclose, cacheLimit, cascadeLimit } = options;
+    this.reader = store;
     this.epoch = epoch;
+    this.#store = store;
     this.#registrations = registrations;
+    this.#options = options;
     this.#now = () => clock.now();
-    this.#enclose = options.enclose ?? ((transition) => transition());
-    this.#release = options.release ?? (() => {});
-    this.#closeGraceMs = options.closeGraceMs ?? 2000;
-    this.#changed = options.changed ?? "refuse";
     const journaled: Journaled = {
       store,
       epoch,
       cache: new Map(),
-      cacheLimit: options.cacheLimit ?? 10_000,
-      rules: {
-        registrations,
-        cascadeLimit: options.cascadeLimit ?? 1000,
-        enclose: this.#enclose,
-        now: this.#now,
-        size: sizeRules(options),
-      },
-      changed: this.#changed,
+      cacheLimit,
+      rules: { registrations, cascadeLimit, enclose, now: this.#now, size: sizeRules(options) },
+      changed,
       probe,
     };
-    const limits = { group: options.groupLimit ?? 1000, perActor: options.mailboxLimit ?? 10_000 };
+    const limits = { group: options.groupLimit, perActor: options.mailboxLimit };
     this.#mailbox = new Mailbox(journaled, limits, {
       committed: (committed) => this.#committed(committed),
       fenced: () => this.#fenced(),
@@ -108,20 +96,25 @@ export class Engine {
     });
   }
 
-  /** Recovery of this epoch, in its order: past events, lost outcomes, then handlers. Called once, by `openEngine`. */
-  async open(): Promise<void> {
+  /**
+   * Recovery of this epoch, in its order: past events, lost outcomes, then handlers. Where nothing shall start, only what parked actors
+   * were told is delivered, for nothing that is done by hand may overtake it. Called once, by `openEngine`.
+   */
+  async open(start: boolean): Promise<void> {
+    if (!start) return await deliverParked(this.#recovery);
     await settlePast(this.#recovery);
     this.#outbox.open();
     await startOpen(this.#recovery);
     this.#timers.open();
+    warnOfParked(this.#recovery);
   }
 
   get #recovery(): RecoveryDuties {
     return {
-      reader: this.store,
+      reader: this.reader,
       epoch: this.epoch,
       registrations: this.#registrations,
-      changed: this.#changed,
+      changed: this.#options.changed,
       submit: (work) => this.#mailbox.submit(work),
       isRunning: (key) => this.#outbox.isRunning(key),
       start: (row) => this.#outbox.start(row),
@@ -142,48 +135,50 @@ export class Engine {
     this.feed.committed(committed.entries, [...committed.quarantined, ...committed.released, ...committed.deleted]);
     for (const row of committed.opened) this.#outbox.restart(row);
     for (const key of committed.aborted) this.#outbox.abort(key);
-    if (committed.timers.length > 0) this.#timers.set(committed.timers);
+    this.#timers.changed(committed.timers, committed.timersEnded);
   }
 
   /**
    * Creates a durable actor, or gives the one that was created before with the same input and keys.
-   * Throws `input_invalid`, `machine_unknown`, `actor_exists`, `identity_taken`, `closed`, `not_owner`, `storage_failed`.
+   * Throws `input_invalid`, `machine_unknown`, `actor_exists`, `actor_deleted`, `identity_taken`, `closed`, `not_owner`,
+   * `storage_failed`; where the machine failed on its creation, `machine_threw`, `context_invalid`, `context_too_large`, `fact_invalid`,
+   * `action_invalid`, `cascade_limit`, `payload_too_large`. Nothing was written then.
    */
   async create<Machine extends AnyStateMachine>(machine: Machine, id: string, options: CreateOptions<Machine>): Promise<ActorRef<Machine>> {
     const address = actorAddress(this.#known(machine), id);
     const keys = checkKeys(options.keys ?? []);
-    const answer = await this.#mailbox.submit({ kind: "create", machine: machine.id, id, input: options.input, keys });
+    const answer = await this.#mailbox.submit({ kind: "create", machine: machine.id, id, input: plainCopy(options.input), keys });
     if (answer.kind === "refused") throw new HoldfastError(answer.code, answer.message, { details: { actor: address } });
     return this.#ref<Machine>(address);
   }
 
-  /** The actor with this id, or undefined where there is none. */
+  /** The actor with this id, or undefined where there is none. Throws `input_invalid`, `machine_unknown`, `closed`, `storage_failed`. */
   get<Machine extends AnyStateMachine>(machine: Machine, id: string): ActorRef<Machine> | undefined {
     const address = actorAddress(this.#known(machine), id);
-    return this.store.actor(address) ? this.#ref<Machine>(address) : undefined;
+    return this.reader.actor(address) ? this.#ref<Machine>(address) : undefined;
   }
 
-  /** A page of actors in the order of their creation; the cursor of the next page is the last row's `ordinal`. */
-  list(filter: ActorFilter = {}, page: Partial<Page> = {}): (ActorRow & { readonly ordinal: number })[] {
-    return this.store.actors(filter, { limit: 100, ...page });
+  /**
+   * A page of actors in the order of their creation, 1 to 1,000; the cursor of the next is the last row's `ordinal`. Throws
+   * `input_invalid`, `closed`, `storage_failed`, as the lists below do.
+   */
+  list(filter: ActorFilter = {}, page: Partial<Page> = {}): Listed<ActorRow>[] {
+    return this.reader.actors(filter, checkPage(page));
   }
 
-  /** Effects that are requested and not settled, among them exhausted and unknown ones. */
-  effects(
-    filter: { actor?: string; state?: EffectRow["state"] } = {},
-    page: Partial<Page> = {},
-  ): (EffectRow & { readonly ordinal: number })[] {
-    return this.store.effects(filter, { limit: 100, ...page });
+  /** Effects that are requested and not settled, among them exhausted and unknown ones. Throws as `list` does. */
+  effects(filter: { actor?: string; state?: EffectRow["state"] } = {}, page: Partial<Page> = {}): Listed<EffectRow>[] {
+    return this.reader.effects(filter, checkPage(page));
   }
 
-  /** Events that reached nobody. */
+  /** Events that reached nobody; their cursor is `position`. Throws as `list` does. */
   deadLetters(filter: { receiver?: string; reason?: string } = {}, page: Partial<Page> = {}): PlacedDeadLetterRow[] {
-    return this.store.deadLetters(filter, { limit: 100, ...page });
+    return this.reader.deadLetters(filter, checkPage(page));
   }
 
-  /** Timers that are set. */
-  timers(filter: { actor?: string } = {}, page: Partial<Page> = {}): (TimerRow & { readonly ordinal: number })[] {
-    return this.store.timers(filter, { limit: 100, ...page });
+  /** Timers that are set. Throws as `list` does. */
+  timers(filter: { actor?: string } = {}, page: Partial<Page> = {}): Listed<TimerRow>[] {
+    return this.reader.timers(filter, checkPage(page));
   }
 
   /**
@@ -200,7 +195,7 @@ export class Engine {
    * the machine throws on it, and nothing is written then.
    */
   async resolve(key: string, outcome: Resolution): Promise<void> {
-    const actor = this.store.effect(key)?.actor ?? "";
+    const actor = this.reader.effect(key)?.actor ?? "";
     refuse(await this.#mailbox.submit({ kind: "resolve", effect: key, actor, outcome }), key);
   }
 
@@ -216,8 +211,12 @@ export class Engine {
   }
 
   /** Forgets what the policy lets go, in small commits; reports how much went. Throws `input_invalid`. */
-  retain(policy: RetentionPolicy): Promise<Retained> {
-    return retain({ reader: this.store, now: this.#now, submit: (work) => this.#mailbox.submit(work) }, policy);
+  /**
+   * Forgets what the policy lets go, in small commits; reports how much went. With `groupOf`, what belongs together goes as a whole.
+   * Throws `input_invalid`.
+   */
+  retain(policy: RetentionPolicy, groupOf?: GroupOf): Promise<Retained> {
+    return retain({ reader: this.reader, now: this.#now, submit: (work) => this.#mailbox.submit(work) }, policy, groupOf);
   }
 
   /** Starts open effects that have no running handler, and settles started ones whose outcome was lost. Interrupts nobody. */
@@ -228,7 +227,7 @@ export class Engine {
 
   /** Checks every row of the root against its journal. */
   verify(): Verified {
-    return verify(this.store, this.#registrations, this.#enclose);
+    return verify(this.reader, this.#registrations, this.#options.enclose);
   }
 
   /** Stores bytes by content; resolves with their SHA-256 in hex when they are durable. */
@@ -237,7 +236,7 @@ export class Engine {
   }
 
   getBlob(digest: string): Uint8Array | undefined {
-    return this.store.blob(digest);
+    return this.reader.blob(digest);
   }
 
   /**
@@ -256,20 +255,20 @@ export class Engine {
   async #close(): Promise<void> {
     this.#timers.close();
     // Handlers first: what they would answer to the interruption is not taken any more.
-    const ended = this.#outbox.close(this.#closeGraceMs);
+    const ended = this.#outbox.close(this.#options.closeGraceMs);
     await this.#mailbox.close();
     await ended;
-    this.#keepPosition();
+    this.#rest();
     this.feed.close();
-    this.#release();
+    this.#options.release();
   }
 
-  /** So that entries cut off the end of a root that was closed in order are missed. */
-  #keepPosition(): void {
+  /** Says until when the root had an owner, for timers that count only such time. */
+  #rest(): void {
     try {
-      this.store.write(this.epoch, (writer) => writer.keepPosition());
+      this.#store.write(this.epoch, (writer) => writer.rest(this.#now()));
     } catch {
-      // Fenced, or out of order: closing goes on, and only that check is weaker.
+      // Fenced, or out of order: closing goes on, and the last entry says it less well.
     }
   }
 
@@ -283,9 +282,9 @@ export class Engine {
     const registration = this.#registrations.get(address.slice(0, address.indexOf("/"))) as Registration;
     return new ActorRef<Machine>(address, {
       registration,
-      reader: this.store,
+      reader: this.reader,
       feed: this.feed,
-      enclose: this.#enclose,
+      enclose: this.#options.enclose,
       now: this.#now,
       submit: (work) => this.#mailbox.submit(work),
     });

@@ -21,7 +21,8 @@ export const ENGINE_CODES = {
   action_invalid: {
     retryable: false,
     failure: true,
-    cause: "A machine requested an effect, a delivery or a creation with params that do not fit.",
+    cause:
+      "A machine requested an effect, a timer, a delivery or a creation that does not fit, or more than 1,000 effects or 1,000 timers of one actor would be open.",
     remedy: "Correct the machine: the message names the action and the problem. Nothing was written.",
   },
   actor_deleted: {
@@ -31,7 +32,7 @@ export const ENGINE_CODES = {
   },
   actor_exists: {
     retryable: false,
-    cause: "An actor with this address exists already, with another machine version or another input.",
+    cause: "An actor with this address exists already, and was created with another input or with other keys.",
     remedy: "Use `get` for the existing actor, or create the new one under another id.",
   },
   actor_final: {
@@ -96,13 +97,15 @@ export const ENGINE_CODES = {
   },
   effect_gone: {
     retryable: false,
-    cause: "A handler sent an event for an effect that was cancelled or has already ended.",
-    remedy: "Stop the handler when its signal is aborted.",
+    cause: "The effect has ended, was cancelled, or never was: a handler sent an event for it, or a person wanted to retry or resolve it.",
+    remedy:
+      "In a handler, stop when its signal is aborted. By hand, nothing is to be done; `holdfast ls effects` shows those that are there.",
   },
   effect_result_invalid: {
     retryable: false,
-    cause: "A handler's result does not fit the schema of the effect's success event.",
-    remedy: "Correct the handler: the message names the path and what was expected.",
+    cause:
+      "The result of a handler, or the outcome that `resolve` was given, does not fit the effect's event, is too large, or has no event in the machine.",
+    remedy: "Correct the handler or the outcome: the message names what was expected.",
   },
   effect_timeout: {
     retryable: true,
@@ -124,8 +127,8 @@ export const ENGINE_CODES = {
   event_poisoned: {
     retryable: false,
     failure: true,
-    cause: "An event made by the engine (a result or a delivery) made the machine throw; its actor was quarantined.",
-    remedy: "Correct the guard or assign that threw. The event is kept in the quarantine record.",
+    cause: "An actor could not take an event made by the engine (a result, a timer, a delivery or a notice), and was quarantined.",
+    remedy: "Correct the guard or assign that threw. The quarantine record shows the event, a long one in part.",
   },
   event_reserved: {
     retryable: false,
@@ -165,8 +168,9 @@ export const ENGINE_CODES = {
   },
   input_invalid: {
     retryable: false,
-    cause: "The input of a new actor does not fit its machine's input schema, or an address part is not allowed.",
-    remedy: "Correct the input: the message names the path and what was expected.",
+    cause:
+      "What the engine was given does not fit: the input of a new actor, an id, a key, an option, a page, a retention policy, or the `after` of a watch.",
+    remedy: "Correct it: the message names the path and what was expected, and `details.path` is the path.",
   },
   journal_damaged: {
     retryable: false,
@@ -264,14 +268,14 @@ export const ENGINE_CODES = {
   },
   root_moved: {
     retryable: false,
-    cause: "The directory was copied or restored from elsewhere: two roots with one id would both believe that they are the only one.",
+    cause: "The directory was copied or restored from elsewhere, or put in the place of another: two roots with one id would both believe that they are the only one.",
     remedy:
       "Say which it is: `holdfast adopt --moved` keeps its id (the other directory is no longer used), `holdfast adopt --copied` gives it a new one.",
   },
   root_not_found: {
     retryable: false,
     cause: "There is no state root at this path.",
-    remedy: "Check `--root`; `holdfast run` creates a root where there is none.",
+    remedy: "Check `--root` (default `.holdfast`); `openActors`, `openHoldfast` and `holdfast run` create a root.",
   },
   root_owned: {
     retryable: true,
@@ -286,7 +290,8 @@ export const ENGINE_CODES = {
   schema_older: {
     retryable: false,
     cause: "The database was written by an older schema, and was to be read only. Nothing was changed.",
-    remedy: "Open the state root once as its owner, for example with `holdfast run`: that brings it up to date.",
+    remedy:
+      "Look at a copy: `holdfast backup FILE`, then `holdfast adopt --copied --from FILE --root DIR`, and read that root. The root itself is brought up to date when its owner opens it with the newer program.",
   },
   storage_failed: {
     retryable: true,

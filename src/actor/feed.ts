@@ -1,6 +1,6 @@
 /** Feed: who waits for an actor's next commit or its partial output, and the iteration over committed entries. */
 
-import { engineError, type HoldfastError } from "./error.ts";
+import { engineError, type HoldfastError, messageOf } from "./error.ts";
 import { inflated } from "./journal.ts";
 import type { Json } from "./json.ts";
 import type { JournalRow, PlacedJournalRow, StoreReader } from "./store.ts";
@@ -23,7 +23,7 @@ export type Signal =
   /** The actor's journal reaches to `seq` now, by these entries; 0 where the commit only set it aside, released or deleted it. */
   | { readonly kind: "committed"; readonly seq: number; readonly entries: readonly JournalRow[] }
   | { readonly kind: "progress"; readonly output: Json }
-  /** An effect's outcome could not be committed. */
+  /** An effect's work could not begin, or its outcome not be committed. */
   | { readonly kind: "lost"; readonly effect: string; readonly error: unknown }
   /** Nothing more will come; with the reason, where that is not an orderly close. */
   | { readonly kind: "closed"; readonly error?: HoldfastError };
@@ -87,7 +87,7 @@ export function harmless(call: () => void): void {
   try {
     call();
   } catch (error) {
-    process.emitWarning(error instanceof Error ? error : String(error));
+    process.emitWarning(error instanceof Error ? error : messageOf(error));
   }
 }
 
@@ -97,7 +97,10 @@ export function toEntry(reader: Pick<StoreReader, "blob">, stored: PlacedJournal
   return { actor, seq, position, at, event: JSON.parse(row.event), facts: JSON.parse(row.facts), actions: JSON.parse(row.actions), hash };
 }
 
-/** What a watcher is given: committed entries in order, and between them what is not stored, after the entry that it came after. */
+/**
+ * What a watcher is given: committed entries in order, and between them what is not stored, after the entry that it came after. No
+ * entry is left out; of what is not stored at most 1,000 wait for a slow watcher.
+ */
 export type Watched = { readonly kind: "entry"; readonly entry: Entry } | Exclude<Signal, { kind: "committed" | "closed" }>;
 
 /** Where an iteration over entries starts and what ends it. */

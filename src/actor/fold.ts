@@ -2,13 +2,13 @@
  * Fold: a journal taken through its machine again (ACT-4).
  *
  * Guarantees: nothing is written; what the stored rows say is compared, entry by entry, with what the machine says now. Entries that
- * the engine wrote by itself (a migration, a discarded timer) are taken as they stand: no machine was asked about them.
+ * the engine wrote by itself (a migration, a discarded timer or notice) are taken as they stand: no machine was asked about them.
  */
 
 import type { AnyMachineSnapshot } from "xstate";
 import { HoldfastError, messageOf } from "./error.ts";
 import { type Cause, chainFault, inflated, NO_HASH } from "./journal.ts";
-import { canonical } from "./json.ts";
+import { canonical, differenceAt } from "./json.ts";
 import { MIGRATED, migratedBy } from "./migration.ts";
 import type { Registration } from "./registration.ts";
 import { settleEffects, settleTimers } from "./request.ts";
@@ -38,7 +38,10 @@ export interface Folded {
   readonly faults: readonly Fault[];
 }
 
-/** Type of the event that an entry of a discarded timer holds; its cause names the timer. No machine is asked about it. */
+/**
+ * Type of the event that an entry of a discarded timer or notice holds: its cause names the timer, its `event` is the notice. No machine
+ * is asked about it.
+ */
 export const DISCARDED = "engine.discarded";
 
 /** What a fold stands on. */
@@ -100,10 +103,11 @@ export function fold(ground: FoldGround, rows: Iterable<JournalRow>): Folded {
       const outcome = snapshot
         ? take(registration, snapshot, event, stamp, enclose)
         : start(registration, event.input ?? null, stamp, enclose);
-      if (canonical(outcome.facts) !== canonical(JSON.parse(row.facts)))
-        return stop("fold_mismatch", row.seq, `entry ${row.seq} has other facts than its machine states`);
-      if (canonical(outcome.requests) !== canonical(JSON.parse(row.actions)))
-        return stop("fold_mismatch", row.seq, `entry ${row.seq} has other requests than its machine makes`);
+      const other = (what: string, stored: unknown, made: unknown) =>
+        stop("fold_mismatch", row.seq, `entry ${row.seq} has other ${what} (they differ at ${differenceAt(stored, made) ?? "$"})`);
+      const [facts, actions] = [JSON.parse(row.facts), JSON.parse(row.actions)];
+      if (canonical(outcome.facts) !== canonical(facts)) return other("facts than its machine states", facts, outcome.facts);
+      if (canonical(outcome.requests) !== canonical(actions)) return other("requests than its machine makes", actions, outcome.requests);
       const done = { registration, actor, seq: row.seq, atMs: row.atMs, outcome };
       effects = settleEffects({ ...done, epoch: 0, settled, before: effects }).effects;
       timers = settleTimers({ ...done, settled: fired, before: timers }).timers;

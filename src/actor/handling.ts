@@ -2,7 +2,8 @@
  * Handling: the work of one effect, from its turn to its outcome.
  *
  * Guarantees: an at-most-once handler starts only after a commit of its own admitted it; tries, time-outs and the wait after a
- * request to stop are bounded by the effect's schema; a result that does not fit is a failure.
+ * request to stop are bounded by the effect's schema; a result that does not fit is a failure; what could not be committed is submitted
+ * again, after growing waits, while the effect is wanted.
  * Refuses to write rows: what comes of it is submitted, like anything from outside.
  */
 
@@ -19,7 +20,7 @@ import { effectClock } from "./effect-clock.ts";
 import { codeOf, engineError, HoldfastError, messageOf } from "./error.ts";
 import type { EffectHandler } from "./handler.ts";
 import { PAYLOAD_LIMIT } from "./journal.ts";
-import { type Json, notJson } from "./json.ts";
+import { type Json, notJson, plainCopy } from "./json.ts";
 import type { EffectSchema } from "./registration.ts";
 import { checkAgainst } from "./schema.ts";
 import type { EffectRow } from "./store.ts";
@@ -29,7 +30,7 @@ export interface HandlerDuties {
   readonly probe: Probe;
   submit(work: Asked): Promise<Answer>;
   progress(actor: string, output: Json): void;
-  /** An outcome could not be committed; the effect stays open (at least once) or is unknown (at most once). */
+  /** Its start or its outcome could not be committed. It is submitted again, the outcome of an at-most-once effect as unknown. */
   lost(row: EffectRow, error: unknown): void;
   /** False once the handler shall not start any more. */
   wanted(): boolean;
@@ -57,6 +58,8 @@ const TIMEOUT_MS = 5 * MINUTE_MS;
 const BACKOFF_MS = 100;
 const BACKOFF_FACTOR = 2;
 const ABORT_GRACE_MS = 10_000;
+/** Longest wait before what could not be committed is submitted again. */
+const COMMIT_BACKOFF_LIMIT_MS = 10_000;
 const ATTEMPTS = 5;
 
 /** The work of one effect, under way. */
@@ -70,10 +73,10 @@ export interface Work {
 /** Is admitted, tries, and reports. */
 export function handle(duties: HandlerDuties, job: Job, clock: Clock): Work {
   const isOnce = job.schema.delivery === "at_most_once";
-  const admitted = isOnce ? Effect.promise(() => admit(duties, job)) : Effect.succeed(true);
+  const admitted = isOnce ? admit(duties, job) : Effect.succeed(true);
   const tried = admitted.pipe(Effect.flatMap((go) => (go ? tries(duties, job) : Effect.succeed(undefined))));
   const work = Effect.raceFirst(tried, stopped(job)).pipe(
-    Effect.flatMap((came) => (came ? Effect.promise(() => report(duties, job, came)) : Effect.void)),
+    Effect.flatMap((came) => (came ? report(duties, job, came) : Effect.void)),
     Effect.provideService(EffectClock.Clock, effectClock(clock)),
   );
   const fiber = Effect.runFork(work);
@@ -121,7 +124,7 @@ function tryOnce({ probe, submit, progress, atWork }: HandlerDuties, job: Job, a
         attempt,
         signal: firstOf([ended, asked, interrupted]),
         progress: (value) => progress(row.actor, value),
-        send: (event) => submit({ kind: "event", to: row.actor, event, during: row.key }),
+        send: (event) => submit({ kind: "event", to: row.actor, event: plainCopy(event), during: row.key }),
         putBlob: (bytes) => putBlob(submit, bytes),
       });
       atWork(working);
@@ -152,13 +155,15 @@ function checkedResult({ row, schema, done }: Job, output: unknown): Json {
   // As it stands in its event, so that the wrapping cannot make it too deep.
   const found = notJson({ output });
   if (found) throw bad(`is not plain JSON at ${found}`);
-  const size = JSON.stringify(output).length;
-  if (size > PAYLOAD_LIMIT / 2) throw bad(`has ${size} characters; store it as a blob and give its digest`);
-  if (row.child !== null) return output as Json;
+  // A copy: the handler may keep what it gives, and JSON knows no negative zero.
+  const text = JSON.stringify(output);
+  const kept = JSON.parse(text) as Json;
+  if (text.length > PAYLOAD_LIMIT / 2) throw bad(`has ${text.length} characters; store it as a blob and give its digest`);
+  if (row.child !== null) return kept;
   if (!done) throw bad("has no schema");
   const checked = checkAgainst(done, { output, effect: row.key });
   if (!checked.ok) throw bad(`does not fit ${schema.done}: ${checked.path} ${checked.message}`);
-  return output as Json;
+  return kept;
 }
 
 /** Ends an effect that was asked to stop and did not within its grace; one whose handler is not at work ends at once. */
@@ -178,35 +183,46 @@ function stopped(job: Job): Effect.Effect<EffectOutcome> {
 }
 
 /** Says in a commit of its own that the handler starts; false where it shall not. */
-async function admit({ submit, lost, wanted }: HandlerDuties, { row, asked }: Job): Promise<boolean> {
-  try {
-    const answer = await submit({
-      kind: "row",
-      apply: (draft) => {
-        const now = draft.effect(row.key);
-        // Admitted and not started would be unknown for ever: whoever ended it in the meantime is asked here, in the commit.
-        if (now?.state !== "open" || asked.aborted || !wanted())
-          return { kind: "refused", code: "effect_gone", message: `the effect ${row.key} is not wanted any more` };
-        draft.effects.set(row.key, { ...now, state: "started", epoch: draft.ground.epoch });
-        return { kind: "ignored" };
-      },
-    });
-    return answer.kind !== "refused";
-  } catch (error) {
-    lost(row, error);
-    return false;
-  }
+function admit(duties: HandlerDuties, { row, asked }: Job): Effect.Effect<boolean> {
+  const wanted = () => duties.wanted() && !asked.aborted;
+  const admission: Asked = {
+    kind: "row",
+    apply: (draft) => {
+      // The actor first: reading it may change its effects.
+      const actor = draft.actor(row.actor);
+      const now = draft.effect(row.key);
+      // Admitted and not started would be unknown for ever: whoever ended it in the meantime is asked here, in the commit.
+      if (actor?.kind !== "live" || now?.state !== "open" || !wanted())
+        return { kind: "refused", code: "effect_gone", message: `the effect ${row.key} is not wanted any more` };
+      draft.replaceEffect(actor, { ...now, state: "started", epoch: draft.ground.epoch });
+      return { kind: "ignored" };
+    },
+  };
+  return submitted({ ...duties, wanted }, row, admission).pipe(Effect.map((answer) => answer !== undefined && answer.kind !== "refused"));
 }
 
-async function report({ submit, lost, wanted }: HandlerDuties, { row, schema }: Job, outcome: EffectOutcome): Promise<void> {
-  try {
-    await submit({ kind: "result", effect: row.key, outcome });
-  } catch (error) {
-    lost(row, error);
-    if (schema.delivery !== "at_most_once" || !wanted()) return;
+function report(duties: HandlerDuties, { row, schema }: Job, outcome: EffectOutcome): Effect.Effect<void> {
+  const result = (given: EffectOutcome): Asked => ({ kind: "result", effect: row.key, outcome: given });
+  if (schema.delivery !== "at_most_once") return Effect.asVoid(submitted(duties, row, result(outcome)));
+  return submittedOnce(duties, row, result(outcome)).pipe(
     // Whether the work was done is known only here, and could not be written: the machine must decide without it.
-    await submit({ kind: "result", effect: row.key, outcome: { kind: "unknown" } }).catch(() => undefined);
-  }
+    Effect.catch(() => (duties.wanted() ? submitted(duties, row, result({ kind: "unknown" })) : Effect.void)),
+    Effect.asVoid,
+  );
+}
+
+/** Submits again, after growing waits, what could not be committed; undefined once it is not wanted any more. */
+function submitted(duties: HandlerDuties, row: EffectRow, work: Asked): Effect.Effect<Answer | undefined> {
+  const backoff = Schedule.min([Schedule.exponential(BACKOFF_MS, BACKOFF_FACTOR), Schedule.spaced(COMMIT_BACKOFF_LIMIT_MS)]);
+  return submittedOnce(duties, row, work).pipe(
+    Effect.retry({ schedule: backoff, while: () => duties.wanted() }),
+    Effect.catch(() => Effect.succeed(undefined)),
+  );
+}
+
+function submittedOnce({ submit, lost }: HandlerDuties, row: EffectRow, work: Asked): Effect.Effect<Answer, unknown> {
+  const once = Effect.tryPromise({ try: () => submit(work), catch: (error) => error });
+  return once.pipe(Effect.tapError((error) => Effect.sync(() => lost(row, error))));
 }
 
 function isFinalFailure(error: unknown): boolean {

@@ -1,10 +1,12 @@
-/** What comes into the engine: addresses, inputs, keys and events, checked before any machine sees them. */
+/** What comes into the engine: addresses, inputs, keys, pages and events, checked before any machine or store sees them. */
 
 import { type EngineCode, engineError } from "./error.ts";
 import { PAYLOAD_LIMIT } from "./journal.ts";
 import { copyOf, type Json, notJson } from "./json.ts";
+import { PAGE_LIMIT } from "./page.ts";
 import type { Registration } from "./registration.ts";
 import { checkAgainst } from "./schema.ts";
+import type { Page } from "./store.ts";
 import type { EngineEvent } from "./transition.ts";
 
 export { firstIssue } from "./schema.ts";
@@ -33,6 +35,16 @@ export function checkKeys(keys: readonly string[]): readonly string[] {
   return [...keys];
 }
 
+/** The page that is asked for; 100 rows where no limit is given. Throws `input_invalid`. */
+export function checkPage(page: Partial<Page>): Page {
+  if (typeof page !== "object" || page === null) throw engineError("input_invalid", "a page is an object", { details: { path: "page" } });
+  const { after = 0, limit = 100 } = page;
+  const bad = (path: string, problem: string) => engineError("input_invalid", `${path} is ${problem}`, { details: { path } });
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > PAGE_LIMIT) throw bad("page.limit", `a whole number from 1 to ${PAGE_LIMIT}`);
+  if (!Number.isSafeInteger(after) || after < 0) throw bad("page.after", "a whole number, 0 or more");
+  return { after, limit };
+}
+
 /** The input by the machine's schema, as a copy. Throws `input_invalid` with the path. */
 export function parseInput(registration: Registration, input: unknown): { readonly [key: string]: Json } {
   const bad = (path: string, problem: string) =>
@@ -48,7 +60,8 @@ export function parseInput(registration: Registration, input: unknown): { readon
   return copyOf(checked.data as Record<string, Json>);
 }
 
-type Checked =
+/** An event held against its machine's schema. */
+export type Checked =
   /** `text` is the event's JSON. */
   | { readonly ok: true; readonly event: EngineEvent; readonly text: string }
   | { readonly ok: false; readonly code: EngineCode; readonly message: string; readonly path?: string };

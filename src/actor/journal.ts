@@ -47,7 +47,7 @@ export function chainFault(previous: string, seq: number, row: JournalRow): stri
 }
 
 /** Characters of a column beyond which its text is a blob, and the column holds the blob's digest. */
-export const INLINE_LIMIT = 65_536;
+const INLINE_LIMIT = 65_536;
 
 /** Characters of JSON that one event, and the facts or the requests of one entry, may have. */
 export const PAYLOAD_LIMIT = 16_777_216;

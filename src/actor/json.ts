@@ -26,6 +26,8 @@ export function notJson(value: unknown, path = "$", depth = 0): string | undefin
   if (value === null) return undefined;
   if (depth === JSON_DEPTH) return path;
   if (Array.isArray(value)) {
+    // JSON drops what an array has besides its items, as the match of a regular expression does.
+    if (Object.getPrototypeOf(value) !== Array.prototype || Object.keys(value).length !== value.length) return path;
     for (let index = 0; index < value.length; index++) {
       const found = notJson(value[index], `${path}.${index}`, depth + 1);
       if (found) return found;
@@ -41,6 +43,24 @@ export function notJson(value: unknown, path = "$", depth = 0): string | undefin
   return undefined;
 }
 
+/** The path of the first place where two plain JSON values differ (dotted, `$` for the whole); undefined where they are the same. */
+export function differenceAt(one: unknown, other: unknown, path = "$"): string | undefined {
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null)
+    return Object.is(one, other) || (one === 0 && other === 0) ? undefined : path;
+  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
+  for (const key of keys) {
+    const [left, right] = [one, other].map((value) => (Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined));
+    const found = differenceAt(left, right, `${path}.${key}`);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** A copy of a plain JSON value; anything else as it is, to be refused where it is looked at. */
+export function plainCopy<T>(value: T): T {
+  return notJson(value) === undefined ? copyOf(value) : value;
+}
+
 /** A copy that shares nothing with a plain JSON value, so that nobody can change what was stored. */
 export function copyOf<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
@@ -52,10 +72,14 @@ export function hasNegativeZero(value: unknown): boolean {
   return Object.values(value).some(hasNegativeZero);
 }
 
-/** Freezes a plain JSON value to its depths and returns it. What is frozen already is taken to be frozen to its depths. */
+/** Values that are known to be frozen to their depths; a value that its maker froze may be frozen at its surface only. */
+const deeplyFrozen = new WeakSet<object>();
+
+/** Freezes a plain JSON value to its depths and returns it. */
 export function frozen<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  if (typeof value !== "object" || value === null || deeplyFrozen.has(value)) return value;
   Object.freeze(value);
+  deeplyFrozen.add(value);
   for (const key of Object.keys(value)) frozen((value as Record<string, unknown>)[key]);
   return value;
 }

@@ -20,7 +20,10 @@ type Letter = DeadLetterRow & { readonly position?: number };
 /** Reasons that a program of another version can end: the actor is whole, and could not be asked. */
 export const PARKED = ["machine_changed", "machine_unknown", "machine_version_unknown", "migration_failed"] as const;
 
-const WAITING: ReadonlySet<string> = new Set(["actor_quarantined", ...PARKED]);
+/** Reasons of dead letters that are delivered once their receiver can take events again. */
+export const WAITING: readonly string[] = ["actor_quarantined", ...PARKED];
+
+const isWaiting: ReadonlySet<string> = new Set(WAITING);
 
 /** What to do with a letter that its actor cannot take: fail; leave it out, listed; or set the actor aside. */
 type Failing = "throw" | "discard" | "quarantine";
@@ -28,7 +31,7 @@ type Failing = "throw" | "discard" | "quarantine";
 /** Delivers what waits for an actor; nothing where that cannot take events now. */
 export function deliverWaiting(address: string, draft: Draft, rules: Rules, failing: Failing): void {
   if (draft.actor(address)?.kind !== "live") return;
-  for (const letter of draft.letters(address, WAITING)) deliver(letter, draft, rules, failing);
+  for (const letter of draft.letters(address, isWaiting)) deliver(letter, draft, rules, failing);
 }
 
 function deliver(letter: Letter, draft: Draft, rules: Rules, failing: Failing): void {

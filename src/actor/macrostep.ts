@@ -18,13 +18,19 @@ import type { Cause } from "./journal.ts";
 import { canonical, notJson, sha256 } from "./json.ts";
 import { deliverWaiting } from "./letter.ts";
 import type { Registration } from "./registration.ts";
-import { release } from "./release.ts";
+import { leaveOutNotice, release } from "./release.ts";
 import { checkResolution } from "./resolution.ts";
 import type { Rules } from "./rules.ts";
 import type { AnswerRow, EffectRow } from "./store.ts";
 import { tellSupervisor } from "./supervisor.ts";
 import { type EngineEvent, isFinal, STOP } from "./transition.ts";
 import type { EffectOutcome, Work } from "./work.ts";
+
+/**
+ * Characters of an event that stay in its actor's row, which each list reads. Nothing is lost by it: a release takes the event from
+ * its dead letter, or has it made again by its effect or timer.
+ */
+const POISON_LIMIT = 4096;
 
 /** Takes one piece of work to rest in the draft. Throws what failed; the draft is then unchanged. */
 export function macrostep(draft: Draft, work: Work, rules: Rules): Answer {
@@ -36,7 +42,7 @@ export function macrostep(draft: Draft, work: Work, rules: Rules): Answer {
         code: "event_poisoned",
         message: messageOf(error),
         atMs: rules.now(),
-        event: JSON.stringify(message.event),
+        event: JSON.stringify(message.event).slice(0, POISON_LIMIT).toWellFormed(),
         ...sourceOf(message.cause),
       });
     try {
@@ -141,16 +147,16 @@ function event(work: Extract<Work, { kind: "event" }>, draft: Draft, cascade: Ca
   const target = draft.actor(to);
   if (!target) return refused("actor_not_found", `there is no actor ${to}`);
   // A keyed event that was answered keeps its answer, also after its actor has ended.
-  const found = key === undefined ? undefined : notJson(work.event);
+  const found = key === undefined || work.digest !== undefined ? undefined : notJson(work.event);
   if (found) return refused("event_invalid", `the event is not plain JSON at ${found}`, found);
-  const digest = key === undefined ? "" : sha256(canonical(work.event));
+  const digest = key === undefined ? "" : (work.digest ?? sha256(canonical(work.event)));
   const recorded = key === undefined ? undefined : draft.answer(to, key);
   if (recorded && recorded.event !== digest) return refused("idempotency_conflict", `the key ${key} was used for another event to ${to}`);
   if (recorded) return repeated(recorded, target);
   if (target.kind === "unavailable") return refused(target.code, target.message);
   if (during !== undefined && !draft.effect(during)) return refused("effect_gone", `the effect ${during} has ended`);
   if (isFinal(target.snapshot)) return refused("actor_final", `${to} is final`);
-  const checked = checkEvent(target.registration, work.event, "outside");
+  const checked = work.checked ?? checkEvent(target.registration, work.event, "outside");
   if (!checked.ok) return refused(checked.code, checked.message, checked.path);
   if (!areExpectations(work.expect)) return refused("event_invalid", "expect is a list of { actor, seq }", "expect");
   for (const { actor, seq } of work.expect ?? []) {
@@ -244,20 +250,26 @@ function reopen(address: string, draft: Draft, cascade: Cascade): Answer {
   draft.rewritten.add(address);
   draft.actors.set(address, { ...target, epoch: draft.ground.epoch });
   if (!target.registration.schemas.events["engine.reopened"]) return { kind: "ignored" };
-  const event = { type: "engine.reopened", epoch: draft.ground.epoch };
-  return engineEvent({ to: address, event, cause: { kind: "engine" } }, target.registration, cascade);
+  return engineEvent({ to: address, event: reopening(draft), cause: { kind: "engine" } }, target.registration, cascade);
+}
+
+/** What an actor of an older epoch is told. */
+function reopening(draft: Draft): EngineEvent {
+  return { type: "engine.reopened", epoch: draft.ground.epoch };
 }
 
 /** An actor comes back; it is told of the ownerships that began while it was set aside, after what waited for it. */
 function back(work: Extract<Work, { kind: "release" }>, draft: Draft, rules: Rules): Answer {
   const answer = release(work, draft, rules);
+  if (answer.kind !== "accepted") return answer;
   const live = draft.actor(work.actor);
-  if (answer.kind !== "accepted" || live?.kind !== "live" || live.epoch >= draft.ground.epoch) return answer;
+  if (live?.kind !== "live" || live.epoch >= draft.ground.epoch) return answer;
   const notice = draft.fork();
   try {
     reopen(work.actor, notice, new Cascade(notice, rules));
   } catch (failure) {
     if (!work.discard || !(failure instanceof PoisonedReceiver) || failure.message.to !== work.actor) throw failure;
+    leaveOutNotice(draft, live, reopening(draft), rules.now());
     return answer;
   }
   draft.merge(notice);

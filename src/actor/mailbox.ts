@@ -10,7 +10,7 @@
 
 import type { Answer } from "./answer.ts";
 import { type Committed, commitGroup, type Journaled } from "./commit.ts";
-import { engineError, HoldfastError } from "./error.ts";
+import { engineError, HoldfastError, messageOf } from "./error.ts";
 import type { Work } from "./work.ts";
 
 interface Waiting {
@@ -57,7 +57,11 @@ export class Mailbox {
     const count = this.#counts.get(target) ?? 0;
     // Only events from outside are bounded: an outcome that was turned away would be lost.
     if (work.kind === "event" && count >= this.#limits.perActor)
-      return Promise.resolve({ kind: "refused", code: "mailbox_full", message: `${count} events wait for ${target}` });
+      return Promise.resolve({
+        kind: "refused",
+        code: "mailbox_full",
+        message: `${count} pieces of work wait for ${target}: wait for earlier answers before sending more`,
+      });
     this.#counts.set(target, count + 1);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ work, target, resolve, reject });
@@ -106,7 +110,12 @@ export class Mailbox {
         else reject(failure);
       return;
     }
-    this.#duties.committed(committed);
+    try {
+      this.#duties.committed(committed);
+    } catch (error) {
+      // What is committed is answered, whatever fails in those who act on it.
+      process.emitWarning(error instanceof Error ? error : messageOf(error));
+    }
     group.forEach(({ resolve, reject }, index) => {
       const settled = committed.settled[index];
       if (settled?.ok) resolve(settled.answer);

@@ -7,8 +7,8 @@
 
 import type { AnyMachineSnapshot, AnyStateNode } from "xstate";
 import { z } from "zod";
-import { TIME_LIMIT_MS } from "./action.ts";
-import { engineError, type HoldfastError, messageOf } from "./error.ts";
+import { DELAY_LIMIT_MS, TIME_LIMIT_MS } from "./delay.ts";
+import { engineError, HoldfastError, messageOf } from "./error.ts";
 import { checkEvent } from "./input.ts";
 import { PAYLOAD_LIMIT } from "./journal.ts";
 import { copyOf, frozen, type Json, notJson } from "./json.ts";
@@ -54,7 +54,7 @@ const timerSchema = z.object({
   id: z.string(),
   event: z.looseObject({ type: z.string() }).and(plain),
   delay: z.string(),
-  delayMs: z.number().int().min(0).max(TIME_LIMIT_MS),
+  delayMs: z.number().int().min(0).max(DELAY_LIMIT_MS),
   dueMs: z.number().int().min(0).max(TIME_LIMIT_MS).optional(),
 });
 const valueSchema: z.ZodType = z.lazy(() => z.union([z.string(), z.record(z.string(), valueSchema)]));
@@ -102,27 +102,28 @@ function applied(
   act: () => unknown,
   atMs: number,
 ): StoredActor {
-  let result: unknown;
+  const bad = (problem: string, path: string, cause?: unknown) =>
+    failed(registration, address, `the one from version ${version} ${problem}`, path, cause);
   try {
-    result = act();
+    // What it gives may run code of its own as well, where a property is read.
+    const parsed = storedSchema.safeParse(act());
+    if (!parsed.success) {
+      const { path, message } = firstIssue(parsed.error);
+      throw bad(`gives an actor that is wrong at ${path}: ${message}`, path);
+    }
+    const keys = (rows: readonly { readonly key?: string | undefined }[]) => rows.flatMap(({ key }) => key ?? []);
+    for (const part of ["timers", "effects"] as const) {
+      const known = new Set(keys(before[part]));
+      const wrong = keys(parsed.data[part]).find((key, index, all) => !known.has(key) || all.indexOf(key) !== index);
+      if (wrong !== undefined) throw bad(`gives the key ${wrong}, which is not of one before`, part);
+    }
+    // A migration is pure and knows no time: what it sets anew it may leave to start now.
+    const timers = parsed.data.timers.map((timer) => ({ ...timer, dueMs: timer.dueMs ?? Math.min(atMs + timer.delayMs, TIME_LIMIT_MS) }));
+    return copyOf({ ...parsed.data, timers }) as StoredActor;
   } catch (cause) {
-    throw failed(registration, address, `the one from version ${version} threw: ${messageOf(cause)}`, "$", cause);
+    if (cause instanceof HoldfastError && cause.code === "migration_failed") throw cause;
+    throw bad(`threw: ${messageOf(cause)}`, "$", cause);
   }
-  const parsed = storedSchema.safeParse(result);
-  if (!parsed.success) {
-    const { path, message } = firstIssue(parsed.error);
-    throw failed(registration, address, `the one from version ${version} gives an actor that is wrong at ${path}: ${message}`, path);
-  }
-  const keys = (rows: readonly { readonly key?: string | undefined }[]) => rows.flatMap(({ key }) => key ?? []);
-  for (const part of ["timers", "effects"] as const) {
-    const known = new Set(keys(before[part]));
-    const wrong = keys(parsed.data[part]).find((key, index, all) => !known.has(key) || all.indexOf(key) !== index);
-    if (wrong !== undefined)
-      throw failed(registration, address, `the one from version ${version} gives the key ${wrong}, which is not of one before`, part);
-  }
-  // A migration is pure and knows no time: what it sets anew it may leave to start now.
-  const timers = parsed.data.timers.map((timer) => ({ ...timer, dueMs: timer.dueMs ?? Math.min(atMs + timer.delayMs, TIME_LIMIT_MS) }));
-  return copyOf({ ...parsed.data, timers }) as StoredActor;
 }
 
 /** Holds what a migration gave against the machine, and makes the rows. */
@@ -151,7 +152,7 @@ function settled(registration: Registration, { row, effects }: Old, persisted: a
   if (size > sizeLimit) throw bad(`it gives a snapshot of ${size} characters; ${sizeLimit} are allowed`, "context");
   const place: Place = { registration, actor: row.address, seq: row.seq + 1, active, moment, bad };
   const newEffects = effectRows(place, effects, stored.effects);
-  const newTimers = timerRows(place, stored.timers);
+  const newTimers = timerRows(place, stored.timers, newEffects.length);
   const event = eventOf(registration, row.version, snapshot, newEffects, newTimers);
   const length = JSON.stringify(event).length;
   if (length > PAYLOAD_LIMIT) throw bad(`its entry would have ${length} characters; ${PAYLOAD_LIMIT} are allowed`, "$");
@@ -189,13 +190,14 @@ function effectRows({ registration, actor, seq, active, moment, bad }: Place, be
     const fresh = { state: "open" as const, epoch: moment.epoch, openedMs: moment.atMs, error: null };
     const { state, epoch, openedMs, error } = kept ?? fresh;
     return {
-      ...{ key: key ?? `${actor}:${seq}:e${index}`, actor, name, params: JSON.stringify(params), scope, child },
+      ...{ key: key ?? `${actor}:${seq}:${index}`, actor, name, params: JSON.stringify(params), scope, child },
       ...{ state, epoch, openedMs, error },
     };
   });
 }
 
-function timerRows({ registration, actor, seq, active, bad }: Place, given: StoredActor["timers"]): TimerRow[] {
+/** `first`: the index of the first timer in the keys that are made, which effects and timers of one entry share. */
+function timerRows({ registration, actor, seq, active, bad }: Place, given: StoredActor["timers"], first: number): TimerRow[] {
   const ids = new Set<string>();
   return given.map(({ key, id, event, delay, delayMs, dueMs }, index): TimerRow => {
     const declared = registration.delays.get(id) ?? registration.delays.get(event.type);
@@ -208,7 +210,7 @@ function timerRows({ registration, actor, seq, active, bad }: Place, given: Stor
     const checked = node === undefined ? checkEvent(registration, event, "engine") : { ok: event.type === id, message: `is not ${id}` };
     if (!checked.ok) throw bad(`the event of the timer ${id || event.type} does not fit: ${checked.message}`, `timers.${index}.event`);
     return {
-      ...{ key: key ?? `${actor}:${seq}:t${index}`, actor, id, event: JSON.stringify(event), delay },
+      ...{ key: key ?? `${actor}:${seq}:${first + index}`, actor, id, event: JSON.stringify(event), delay },
       ...{ policy: declared.policy, delayMs, dueMs, state: "armed" },
     };
   });

@@ -2,7 +2,8 @@
  * Outbox: the handlers at work on durable effects.
  *
  * Owns every running handler and the queues before them. Guarantees: a handler starts only after the commit that requested it (ACT-1),
- * and not before recovery has settled the past; no more of one type run at once than it allows; an ended effect's handler is
+ * and not before recovery has settled the past; no more of one type run at once than it allows, of those that heed their signal (one
+ * that was interrupted, or took too long, gives its place to the next though it may work on); an ended effect's handler is
  * interrupted; each outcome is submitted once.
  * Refuses to decide: outcomes become events, and machines say what they mean.
  * Next: mailbox.ts again, with each outcome. Beside it, handling.ts does the work of one effect.
@@ -15,7 +16,7 @@ import type { HandlerDuties, Job, Work } from "./handling.ts";
 import type { Registration } from "./registration.ts";
 import type { EffectRow } from "./store.ts";
 
-/** Handlers of one effect type that may run at once, unless its schema says otherwise. */
+/** Handlers of one effect type that may run at once, unless its schema says otherwise; see the guarantees for what that counts. */
 const CONCURRENCY = 64;
 
 export interface OutboxDuties extends Omit<HandlerDuties, "wanted" | "atWork"> {
@@ -37,7 +38,7 @@ interface Running {
 /** How many more of one effect type may work, and who waits for that. */
 interface Gate {
   free: number;
-  readonly waiting: Running[];
+  readonly waiting: Set<Running>;
 }
 
 export class Outbox {
@@ -70,7 +71,7 @@ export class Outbox {
     const gate = this.#gate(`${registration.id}/${row.name}`, schema.concurrency ?? CONCURRENCY);
     const running: Running = { job, asked, ended, gate, state: "queued" };
     this.#running.set(row.key, running);
-    gate.waiting.push(running);
+    gate.waiting.add(running);
     this.#next(gate);
   }
 
@@ -85,6 +86,7 @@ export class Outbox {
     const running = this.#running.get(key);
     if (!running) return;
     this.#running.delete(key);
+    running.gate.waiting.delete(running);
     void interrupt([running], engineError("effect_gone", `the effect ${key} has ended`));
   }
 
@@ -125,11 +127,12 @@ export class Outbox {
 
   #next(gate: Gate): void {
     while (gate.free > 0) {
-      const running = gate.waiting.shift();
+      const [running] = gate.waiting;
       if (!running) return;
+      gate.waiting.delete(running);
       if (running.state !== "queued" || !this.#isWanted(running)) continue;
       gate.free--;
-      void this.#work(running).then(() => {
+      void this.#work(running).finally(() => {
         gate.free++;
         this.#next(gate);
       });
@@ -138,14 +141,20 @@ export class Outbox {
 
   async #work(running: Running): Promise<void> {
     running.state = "working";
-    // Loaded with the first effect, not with the engine: a program that has none does without it.
-    const { handle } = await import("./handling.ts");
-    if (this.#isWanted(running)) {
+    const { row } = running.job;
+    try {
+      // Loaded with the first effect, not with the engine: a program that has none does without it.
+      const { handle } = await import("./handling.ts");
+      if (!this.#isWanted(running)) return;
       const duties = { ...this.#duties, wanted: () => this.#isWanted(running), atWork: (handler: Promise<unknown>) => this.#keep(handler) };
       running.work = handle(duties, running.job, this.#duties.clock);
       await running.work.done;
+    } catch (error) {
+      // Its code could not be loaded, so nothing was begun: the effect stays open, for `recover()` or the next owner.
+      this.#duties.lost(row, error);
+    } finally {
+      if (this.#running.get(row.key) === running) this.#running.delete(row.key);
     }
-    if (this.#running.get(running.job.row.key) === running) this.#running.delete(running.job.row.key);
   }
 
   #isWanted(running: Running): boolean {
@@ -162,7 +171,7 @@ export class Outbox {
   }
 
   #gate(name: string, concurrency: number): Gate {
-    const gate = this.#gates.get(name) ?? { free: concurrency, waiting: [] };
+    const gate = this.#gates.get(name) ?? { free: concurrency, waiting: new Set() };
     this.#gates.set(name, gate);
     return gate;
   }

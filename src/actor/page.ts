@@ -3,6 +3,9 @@
 import { inflated } from "./journal.ts";
 import type { PlacedJournalRow, StoreReader } from "./store.ts";
 
+/** Rows that one page may have, at most. */
+export const PAGE_LIMIT = 1000;
+
 /** Rows that are read at a time. */
 export const PAGE = 500;
 

@@ -7,7 +7,7 @@
  */
 
 import type { Answer } from "./answer.ts";
-import { engineError } from "./error.ts";
+import { type EngineCode, engineError } from "./error.ts";
 import { PARKED } from "./letter.ts";
 import { hasMigration } from "./migration.ts";
 import { entryAt, PAGE, pages } from "./page.ts";
@@ -80,7 +80,7 @@ export async function settlePast(duties: RecoveryDuties): Promise<void> {
 }
 
 /** Delivers what could not be delivered under a program of another version, to those who can take it now. */
-async function deliverParked({ reader, submit }: RecoveryDuties): Promise<void> {
+export async function deliverParked({ reader, submit }: RecoveryDuties): Promise<void> {
   for (const reason of PARKED)
     for (let after = 0; ; ) {
       const page = reader.deadLetters({ reason }, { after, limit: PAGE });
@@ -133,4 +133,26 @@ async function all(asked: readonly Promise<Answer>[]): Promise<void> {
     if (result.status === "rejected") throw result.reason;
     if (result.value.kind === "refused" && result.value.code === "not_owner") throw engineError("not_owner", result.value.message);
   }
+}
+
+/** Says, as a warning of the process, which unfinished actors this program cannot run: they would seem to hang. */
+export function warnOfParked({ reader, registrations }: RecoveryDuties): void {
+  for (const { machine, version, definition } of reader.unfinishedMachines()) {
+    const code = parkedAs(registrations.get(machine), { version, definition });
+    if (!code) continue;
+    const isOne = (row: ActorRow) => row.version === version && row.definition === definition;
+    const example = reader.actors({ machine, status: "active", quarantined: false }, { limit: PAGE }).find(isOne);
+    if (example)
+      process.emitWarning(
+        `Unfinished actors of ${machine}, version ${version}, are parked as ${code} (${example.address}): see holdfast upgrade-check.`,
+        { code: "HOLDFAST_PARKED" },
+      );
+  }
+}
+
+/** Why an unfinished actor that nobody set aside cannot take events now; undefined where it can. */
+export function parkedAs(registration: Registration | undefined, row: Pick<ActorRow, "version" | "definition">): EngineCode | undefined {
+  if (!registration) return "machine_unknown";
+  if (row.version !== registration.version) return hasMigration(registration, row.version) ? "migration_failed" : "machine_version_unknown";
+  return row.definition === "" || row.definition === registration.definition ? undefined : "machine_changed";
 }

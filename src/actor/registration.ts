@@ -15,6 +15,7 @@ import type { EffectHandler } from "./handler.ts";
 import { type Invocation, invocationsByChild, invokedLogic, promiseHandlers, standIns } from "./invocation.ts";
 import { checkMachine } from "./machine-check.ts";
 import { marked } from "./scope.ts";
+import type { TimerPolicy } from "./store.ts";
 import { nodesOf } from "./structure.ts";
 
 export type { EffectSchema, MachineSchemas, Migration, StoredActor, StoredEffect, StoredTimer } from "./declaration.ts";
@@ -59,7 +60,7 @@ export function register(machine: AnyStateMachine): Registration {
   for (const name of invoked.keys()) if (!effects.has(name)) effects.set(name, INVOKED);
   const delays = new Map<string, DelayDeclaration>();
   for (const { key, delay } of setTimers(machine))
-    delays.set(key as string, { delay: delay as string, policy: schemas.delays?.[delay as string] ?? "absolute" });
+    delays.set(key as string, { delay: delay as string, policy: policyOf(schemas, delay as string) });
   return {
     machine: runnable(machine, schemas, invoked.keys(), new Set([...delays.values()].map(({ delay }) => delay))),
     source: machine,
@@ -83,6 +84,11 @@ function runnable(machine: AnyStateMachine, schemas: MachineSchemas, logic: Iter
   const [actors, delays, effects] = [standIns(logic), checkedDelays(machine, names), schemas.effects ?? {}];
   if ([actors, delays, effects].every((part) => Object.keys(part).length === 0)) return machine;
   return marked(machine.provide({ actors, delays } as never), (name) => Object.hasOwn(effects, name));
+}
+
+/** By its own name only: a delay may be called as something that every object has. */
+function policyOf({ delays = {} }: MachineSchemas, delay: string): TimerPolicy {
+  return Object.hasOwn(delays, delay) ? (delays[delay] as TimerPolicy) : "absolute";
 }
 
 /** What is wrong with a machine, where in it, and how to write it instead. */

@@ -16,7 +16,8 @@ export function registerAll(
   for (const machine of machines) {
     const registration = register(machine);
     if (registrations.has(registration.id)) throw machineInvalid(registration.id, "id", "is the id of another machine too");
-    const handlers: Record<string, EffectHandler> = { ...registration.handlers };
+    // Without a prototype: an effect may be called as something that every object has.
+    const handlers: Record<string, EffectHandler> = Object.assign(Object.create(null), registration.handlers);
     for (const name of registration.effects.keys()) {
       const handler = given && Object.hasOwn(given, name) ? given[name] : handlers[name];
       if (typeof handler === "function") handlers[name] = handler;

@@ -11,6 +11,7 @@ import type { Answer, Refusal } from "./answer.ts";
 import type { Draft, Live } from "./draft.ts";
 import { HoldfastError } from "./error.ts";
 import { DISCARDED, type Folded, fold } from "./fold.ts";
+import type { Cause } from "./journal.ts";
 import { deliverWaiting } from "./letter.ts";
 import { entriesOf } from "./page.ts";
 import type { Registration } from "./registration.ts";
@@ -18,6 +19,7 @@ import { EFFECTS_LIMIT, TIMERS_LIMIT } from "./request.ts";
 import type { Rules } from "./rules.ts";
 import type { ActorRow, JournalRow } from "./store.ts";
 import { tellSupervisor } from "./supervisor.ts";
+import type { EngineEvent } from "./transition.ts";
 import type { Work } from "./work.ts";
 
 const refused = (code: string, message: string): Refusal => ({ kind: "refused", code, message });
@@ -33,10 +35,12 @@ export function release(work: Extract<Work, { kind: "release" }>, draft: Draft, 
 
 function released(work: Extract<Work, { kind: "release" }>, draft: Draft, rules: Rules): Answer {
   const { actor: address, discard } = work;
-  const known = draft.actor(address);
   const row = draft.ground.reader.actor(address);
-  if (!known || !row) return refused("actor_not_found", `there is no actor ${address}`);
   const quarantine = draft.quarantineOf(address);
+  // Before it is read: to read an actor of an older version is to migrate it, and what is refused must change nothing.
+  if (row && !quarantine) return refused("actor_not_quarantined", `${address} is not in quarantine`);
+  const known = draft.actor(address);
+  if (!known || !row) return refused("actor_not_found", `there is no actor ${address}`);
   if (known.kind === "live" || known.code !== "actor_quarantined" || !quarantine)
     return refused("actor_not_quarantined", `${address} is not in quarantine`);
   const back = rebuilt(draft, rules, row, known.last);
@@ -97,7 +101,8 @@ function renewed(draft: Draft, registration: Registration, row: ActorRow, folded
     timers: reader.timers({ actor: address }, { limit: TIMERS_LIMIT }),
   };
   const effects = folded.effects.map((effect) => {
-    const { state, epoch: from, openedMs, error } = stored.effects.find(({ key }) => key === effect.key) ?? { ...effect, epoch: now };
+    // From the rows as they stand now: what says that a handler was admitted must never be forgotten, or it would run twice.
+    const { state, epoch: from, openedMs, error } = draft.effect(effect.key) ?? { ...effect, epoch: now };
     return { ...effect, state, epoch: from, openedMs, error };
   });
   const timers = folded.timers.map((timer) => {
@@ -120,15 +125,21 @@ function leaveOut(draft: Draft, live: Live, source: string, atMs: number): void 
   const effect = live.effects.find(({ key }) => key === source);
   if (effect) draft.replaceEffect(live, { ...effect, state: effect.state === "started" ? "unknown" : "exhausted" });
   if (!live.timers.some(({ key }) => key === source)) return;
-  const entry = draft.append(live.address, live, {
-    atMs,
-    version: live.registration.version,
-    cause: { kind: "timer", timer: source },
-    event: { type: DISCARDED },
-    facts: [],
-    actions: [],
-  });
+  const end = discarded(draft, live, { kind: "timer", timer: source }, { type: DISCARDED }, atMs);
   draft.timers.set(source, null);
   const timers = live.timers.filter(({ key }) => key !== source);
-  draft.actors.set(live.address, { ...live, seq: entry.seq, hash: entry.hash, updatedMs: atMs, timers });
+  draft.actors.set(live.address, { ...live, ...end, timers });
+}
+
+/** A notice of this epoch that it could not take: an entry says so, and the notice counts as told. */
+export function leaveOutNotice(draft: Draft, live: Live, notice: EngineEvent, atMs: number): void {
+  const end = discarded(draft, live, { kind: "engine" }, { type: DISCARDED, event: notice }, atMs);
+  draft.actors.set(live.address, { ...live, ...end, epoch: draft.ground.epoch });
+}
+
+/** An entry that no machine was asked about, and what it makes of its actor's end. */
+function discarded(draft: Draft, live: Live, cause: Cause, event: EngineEvent, atMs: number): Pick<Live, "seq" | "hash" | "updatedMs"> {
+  const { version } = live.registration;
+  const { seq, hash } = draft.append(live.address, live, { atMs, version, cause, event, facts: [], actions: [] });
+  return { seq, hash, updatedMs: atMs };
 }

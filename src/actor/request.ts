@@ -1,6 +1,6 @@
 /** What a transition's requests do to the actor's open effects and timers: which rows open, which close, which handlers are asked to stop. */
 
-import { TIME_LIMIT_MS } from "./action.ts";
+import { TIME_LIMIT_MS } from "./delay.ts";
 import { engineError } from "./error.ts";
 import type { Registration } from "./registration.ts";
 import { activeNodes } from "./scope.ts";
@@ -50,7 +50,7 @@ export function settleEffects(done: Transitioned): EffectChange {
   const madeIn = new Map<string, number>();
   outcome.requests.forEach((request, index) => {
     if (request.type === "cancel") effects = effects.filter((row) => row.name !== request.effect);
-    if (request.type === "abort") aborted.push(...effects.filter((row) => row.name === request.effect).map((row) => row.key));
+    if (request.type === "abort") for (const row of effects) if (row.name === request.effect) aborted.push(row.key);
     if (request.type !== "effect") return;
     const made = outcome.made[index] ?? { step: 0, scope: "" };
     const key = `${done.actor}:${done.seq}:${index}`;

@@ -5,7 +5,7 @@ import type { Draft } from "./draft.ts";
 import { engineError, HoldfastError } from "./error.ts";
 import { checkEvent } from "./input.ts";
 import { PAYLOAD_LIMIT } from "./journal.ts";
-import { type Json, notJson } from "./json.ts";
+import { copyOf, type Json, notJson } from "./json.ts";
 import type { EffectRow } from "./store.ts";
 import type { EffectOutcome, Resolution } from "./work.ts";
 
@@ -47,7 +47,7 @@ export function checkResolution(key: string, outcome: Resolution, draft: Draft):
   const checked =
     row.child === null ? checkEvent(registration, { ...payload, type, effect: key } as { type: string }, "engine") : undefined;
   if (checked?.ok === false) throw new HoldfastError("effect_result_invalid", checked.message, details);
-  return isDone ? { kind: "done", output: outcome.output as Json } : { kind: "failed", error: outcome.error };
+  return isDone ? { kind: "done", output: copyOf(outcome.output as Json) } : { kind: "failed", error: outcome.error };
 }
 
 function isWaiting(row: EffectRow): boolean {

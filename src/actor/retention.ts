@@ -11,9 +11,10 @@ import type { Answer } from "./answer.ts";
 import type { Draft } from "./draft.ts";
 import { engineError, HoldfastError } from "./error.ts";
 import { inflated } from "./journal.ts";
+import { WAITING } from "./letter.ts";
 import { PAGE, pages } from "./page.ts";
 import { checkAgainst } from "./schema.ts";
-import type { JournalRow, StoreReader } from "./store.ts";
+import type { ActorRow, JournalRow, StoreReader } from "./store.ts";
 import type { Work } from "./work.ts";
 
 /** What may go. What is absent stays. Ages are in ms, by the engine's clock. */
@@ -26,9 +27,12 @@ export interface RetentionPolicy {
   readonly states?: readonly string[];
   /** Recorded answers to keyed events that are older: a repetition after that is taken anew. */
   readonly keysMs?: number;
-  /** Dead letters that are older; not those of actors in quarantine. */
+  /** Dead letters that are older; not those that will be delivered when their receiver is released, or its machine is there again. */
   readonly deadLettersMs?: number;
-  /** Blobs that were stored longer ago, at least an hour, and that no entry and no dead letter mentions. Reads the whole journal. */
+  /**
+   * Blobs that were stored longer ago, at least an hour, and that no entry and no dead letter mentions. It must exceed the time of the
+   * longest handler: what that has stored is mentioned by its result, at its end. Reads the whole journal.
+   */
   readonly blobsMs?: number;
 }
 
@@ -40,14 +44,28 @@ export interface Retained {
   readonly blobs: number;
 }
 
+/** What retention asks of an actor. */
+export type Candidate = Pick<ActorRow, "address" | "status" | "quarantine" | "seq" | "updatedMs">;
+
+/**
+ * What goes with a final actor that the policy lets go: in the order in which it goes, itself among it, or nothing, and it stays. None of
+ * it goes unless all of it is final, old enough and not set aside.
+ */
+export type GroupOf = (row: ActorRow) => readonly Candidate[];
+
 interface Duties {
   readonly reader: StoreReader;
   now(): number;
   submit(work: Work): Promise<Answer>;
 }
 
+const HOUR_MS = 3_600_000;
+
 /** A blob that was stored a moment ago may be mentioned by the next event only. */
-const BLOB_AGE_MIN_MS = 3_600_000;
+const BLOB_AGE_MIN_MS = HOUR_MS;
+
+/** Entries that go in one commit, where no actor alone has more. */
+const PIECE_ENTRIES = 5000;
 
 const ageMs = z.int().min(0);
 const policySchema = z.strictObject({
@@ -59,36 +77,85 @@ const policySchema = z.strictObject({
   blobsMs: z.int().min(BLOB_AGE_MIN_MS).optional(),
 });
 
-/** Removes what the policy lets go, in many small commits. Throws `input_invalid`. */
-export async function retain(duties: Duties, policy: RetentionPolicy): Promise<Retained> {
+/** Removes what the policy lets go, in many small commits; of actors, each with its group. Throws `input_invalid`. */
+export async function retain(duties: Duties, policy: RetentionPolicy, groupOf: GroupOf = (row) => [row]): Promise<Retained> {
   const checked = checkAgainst(policySchema, policy);
   if (!checked.ok)
     throw engineError("input_invalid", `the policy is wrong at ${checked.path}: ${checked.message}`, { details: { path: checked.path } });
   const nowMs = duties.now();
   const { keysMs, deadLettersMs } = policy;
-  const actors = policy.finalMs === undefined ? 0 : await deleteActors(duties, policy, nowMs - policy.finalMs);
+  const actors = policy.finalMs === undefined ? 0 : await deleteActors(duties, policy, nowMs - policy.finalMs, groupOf);
   const keys = keysMs === undefined ? 0 : await inPieces(duties, (writer) => writer.deleteAnswers(nowMs - keysMs, PAGE));
   const deadLetters =
-    deadLettersMs === undefined ? 0 : await inPieces(duties, (writer) => writer.deleteDeadLetters(nowMs - deadLettersMs, PAGE));
+    deadLettersMs === undefined ? 0 : await inPieces(duties, (writer) => writer.deleteDeadLetters(nowMs - deadLettersMs, PAGE, WAITING));
   const blobs = policy.blobsMs === undefined ? 0 : await deleteBlobs(duties, nowMs - policy.blobsMs);
   return { actors, keys, deadLetters, blobs };
 }
 
-async function deleteActors({ reader, submit }: Duties, { machines, states }: RetentionPolicy, beforeMs: number): Promise<number> {
+async function deleteActors(
+  { reader, submit }: Duties,
+  { machines, states }: RetentionPolicy,
+  beforeMs: number,
+  groupOf: GroupOf,
+): Promise<number> {
+  const isOld = ({ status, quarantine, updatedMs }: Candidate) => status === "final" && !quarantine && updatedMs < beforeMs;
+  /** Groups of which one could not go after all: what is behind it stays. */
+  const stopped = new Set<readonly Candidate[]>();
   let count = 0;
   for (let after = 0; ; ) {
     const page = reader.actors({ status: "final", quarantined: false, updatedBeforeMs: beforeMs }, { after, limit: PAGE });
     const fit = page.filter(
       ({ machine, state }) => (machines === undefined || machines.includes(machine)) && (states === undefined || states.includes(state)),
     );
-    for (const answer of await Promise.all(fit.map(({ address }) => submit({ kind: "row", apply: (draft) => remove(address, draft) })))) {
-      refuse(answer, "not_owner");
-      if (answer.kind !== "refused") count++;
+    for (const piece of piecesOf(groupsOf(fit, groupOf, isOld))) {
+      let went = 0;
+      const apply = (draft: Draft): Answer => {
+        went = 0;
+        for (const { address, group } of piece) {
+          if (stopped.has(group)) continue;
+          const answer = remove(address, draft);
+          if (answer.kind !== "refused") went++;
+          else if (answer.code !== "actor_not_found") stopped.add(group);
+        }
+        return { kind: "ignored" };
+      };
+      // One work, so that what goes later never goes alone.
+      refuse(await submit({ kind: "row", apply }));
+      count += went;
     }
     const last = page.at(-1);
     if (!last || page.length < PAGE) return count;
     after = last.ordinal;
   }
+}
+
+function* groupsOf(rows: readonly ActorRow[], groupOf: GroupOf, isOld: (actor: Candidate) => boolean): Generator<readonly Candidate[]> {
+  for (const row of rows) {
+    const group = groupOf(row);
+    if (group.every(isOld)) yield group;
+  }
+}
+
+interface Leaving {
+  readonly address: string;
+  readonly group: readonly Candidate[];
+}
+
+/** Cuts groups into what goes in one commit each. */
+function* piecesOf(groups: Iterable<readonly Candidate[]>): Generator<readonly Leaving[]> {
+  let piece: Leaving[] = [];
+  let entries = 0;
+  for (const group of groups)
+    for (const { address, seq } of group) {
+      if (piece.length > 0 && (piece.length === PAGE || entries + seq > PIECE_ENTRIES)) {
+        yield piece;
+        piece = [];
+        entries = 0;
+      }
+      piece.push({ address, group });
+      entries += seq;
+    }
+  if (piece.length > 0) yield piece;
 }
 
 /** Removes one final actor. */
@@ -129,7 +196,7 @@ async function deleteBlobs({ reader, submit }: Duties, beforeMs: number): Promis
     (after) => reader.blobs({ after, limit: PAGE }),
     (row) => row.ordinal,
   ))
-    if (storedMs < beforeMs) old.set(digest, ordinal);
+    if (isStoredBefore(beforeMs, storedMs)) old.set(digest, ordinal);
   let last = 0;
   const mark = (from: StoreReader) => {
     for (const row of pages(
@@ -160,7 +227,7 @@ async function deleteBlobs({ reader, submit }: Duties, beforeMs: number): Promis
               old.delete(digest);
               // One that was stored again meanwhile is about to be mentioned.
               const row = writer.blobs({ after: ordinal - 1, limit: 1 })[0];
-              if (row?.digest !== digest || row.storedMs >= beforeMs) continue;
+              if (row?.digest !== digest || !isStoredBefore(beforeMs, row.storedMs)) continue;
               writer.deleteBlob(digest);
               removed++;
             }
@@ -170,6 +237,11 @@ async function deleteBlobs({ reader, submit }: Duties, beforeMs: number): Promis
       }),
     );
   return removed;
+}
+
+/** What is known of a blob's time is the beginning of its hour: it may have been stored at the end of that. */
+function isStoredBefore(beforeMs: number, storedMs: number): boolean {
+  return storedMs + HOUR_MS <= beforeMs;
 }
 
 /** Digests that an entry mentions, in its columns or in the blobs that stand for them. */
@@ -189,6 +261,6 @@ function* digestsIn(text: string): Generator<string> {
   for (const [, digest] of text.matchAll(/(?=([0-9a-f]{64}))/g)) yield digest as string;
 }
 
-function refuse(answer: Answer, only?: string): void {
-  if (answer.kind === "refused" && (only === undefined || answer.code === only)) throw new HoldfastError(answer.code, answer.message);
+function refuse(answer: Answer): void {
+  if (answer.kind === "refused") throw new HoldfastError(answer.code, answer.message);
 }

@@ -1,5 +1,8 @@
 /** Rows: what a store holds, as the engine sees it. Part of the contract in `store.ts`. Columns of JSON are text, byte for byte. */
 
+/** A row with its place in the lists of its kind. */
+export type Listed<Row> = Row & { readonly ordinal: number };
+
 /** An actor's row: the cache of its journal. `seq` is the revision of `snapshot` (ACT-3). */
 export interface ActorRow {
   /** `<machine>/<id>`, unique in the root. */
@@ -32,7 +35,7 @@ export interface Quarantine {
   readonly code: string;
   readonly message: string;
   readonly atMs: number;
-  /** JSON text of the event that could not be taken. */
+  /** JSON text of the event that could not be taken; of a long one its first 4,096 characters, for a person to read. */
   readonly event?: string;
   /** Key of the effect or timer that the event came from, if any. */
   readonly source?: string;
@@ -49,7 +52,7 @@ export interface JournalRow {
   readonly cause: string;
   readonly event: string;
   readonly facts: string;
-  /** Requests of the machine, in order: effects, deliveries, creations, cancellations. */
+  /** Requests of the machine, in order: effects, timers, deliveries, creations, cancellations. */
   readonly actions: string;
   /** Version of the machine that took the event. */
   readonly version: string;
@@ -116,7 +119,7 @@ export interface TimerRow {
   readonly delayMs: number;
   /** When it is due, in ms since 1970. */
   readonly dueMs: number;
-  /** `parked`: due, and its actor cannot take events now. Armed again when the root is opened or the actor is released. */
+  /** `parked`: it came due while its actor could not take events. Armed again when the root is opened or the actor is released. */
   readonly state: "armed" | "parked";
 }
 
@@ -140,7 +143,7 @@ export interface BlobRow {
   readonly digest: string;
   /** Bytes. */
   readonly size: number;
-  /** When it was last stored, to the hour, in ms since 1970. */
+  /** The beginning of the hour in which it was last stored, in ms since 1970. */
   readonly storedMs: number;
 }
 

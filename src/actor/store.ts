@@ -32,9 +32,11 @@ import type {
 
 export type * from "./row.ts";
 
-/** A page of a list: rows after a cursor, at most `limit` of them (1..1000). */
+/** A page of a list: rows after a cursor. Out of these bounds, an engine's lists throw `input_invalid`, and a store a RangeError. */
 export interface Page {
+  /** The cursor, a whole number: only rows behind it. Default 0: from the first. */
   readonly after?: number;
+  /** Rows at most, 1..1000. An engine's lists give 100 where it is absent. */
   readonly limit: number;
 }
 
@@ -122,18 +124,22 @@ export interface StoreWriter extends StoreReader {
   deleteActor(address: string, atMs: number): void;
   /** Removes answers given before `beforeMs`, at most `limit`, oldest first, and raises the watermark; returns how many. */
   deleteAnswers(beforeMs: number, limit: number): number;
-  /** As `deleteAnswers`, for dead letters; not those whose receiver is set aside, which its release needs. */
-  deleteDeadLetters(beforeMs: number, limit: number): number;
+  /** As `deleteAnswers`, for dead letters; not those for one of the reasons `waiting` whose receiver is unfinished or set aside. */
+  deleteDeadLetters(beforeMs: number, limit: number, waiting: readonly string[]): number;
   deleteBlob(digest: string): void;
-  /** Remembers the last position apart from the journal: entries that are cut off its end by force are missed from then on. */
-  keepPosition(): void;
+  /**
+   * The last write of an ownership that ends in order: remembers that its owner was there until `atMs`, and the last position apart
+   * from the journal, so that entries cut off its end by force are missed.
+   */
+  rest(atMs: number): void;
 }
 
 export interface Store extends StoreReader {
   /**
    * Starts a new ownership and returns its epoch (previous + 1). The caller holds the root's owner lock. In the same transaction:
    * `remaining` timers are put off by the time since the last commit, `restart` timers start anew at `atMs`, parked ones are armed.
-   * The last commit is the last journal entry, or the last `beginEpoch` where no entry came after it.
+   * The last commit is the last `rest` where the ownership ended with it, else the last journal entry, or the last `beginEpoch` where no
+   * entry came after it.
    */
   beginEpoch(atMs: number): number;
   /** Runs `body` in one transaction under `epoch`; see the duties above. `body` is synchronous. */

@@ -65,7 +65,7 @@ export function invocationsOf(node: AnyStateNode): Placed<Record<string, any>>[]
 }
 
 /** The transitions of a state node that are more than a target. */
-export function* transitionsOf(node: AnyStateNode): Generator<Placed<Record<string, any>>> {
+function* transitionsOf(node: AnyStateNode): Generator<Placed<Record<string, any>>> {
   const config = node.config as Record<string, any>;
   const groups: [string, unknown][] = [
     [`${node.id}.always`, config.always],

@@ -45,10 +45,12 @@ export class Timers {
     this.#look();
   }
 
-  /** Timers were set by a commit. */
-  set(rows: readonly TimerRow[]): void {
-    const firstMs = Math.min(...rows.map((row) => row.dueMs));
-    if (this.#state === "open" && firstMs < this.#nextMs) this.#wait(firstMs);
+  /** Timers were set by a commit, or ended with it: where the one that is waited for ended, nothing may be left to wait for. */
+  changed(set: readonly TimerRow[], areEnded: boolean): void {
+    if (this.#state !== "open") return;
+    const firstMs = set.reduce((first, { dueMs }) => Math.min(first, dueMs), Number.POSITIVE_INFINITY);
+    if (firstMs < this.#nextMs) this.#wait(firstMs);
+    else if (areEnded && this.#nextMs !== Number.POSITIVE_INFINITY) this.#look();
   }
 
   close(): void {

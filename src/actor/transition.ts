@@ -70,6 +70,9 @@ export function refusalOf(
   }
 }
 
+/** Effects, deliveries, creations and timers that one transition may ask for. */
+const REQUESTS_LIMIT = 10_000;
+
 function run(
   registration: Registration,
   enclose: Enclosure,
@@ -100,6 +103,8 @@ function run(
       entered = "";
     }
   }
+  if (requests.length > REQUESTS_LIMIT)
+    throw reject("action_invalid", registration, `asks for ${requests.length} things at once; ${REQUESTS_LIMIT} are allowed`);
   if (snapshot !== before) {
     checkContext(registration, snapshot);
     // The next transition must see what a fold and a restart see (ACT-4). Beside a negative zero, JSON loses the order in which
@@ -128,6 +133,8 @@ function checkChildren(registration: Registration, snapshot: AnyMachineSnapshot,
   for (const id of Object.keys(snapshot.children))
     if (!registration.invocations.has(id))
       throw bad(`it spawned the child ${id}, which lives only in memory: invoke named promise logic, or use the action createActor`);
+  // One that ends, also by a stop from outside, has no children left.
+  if (isFinal(snapshot)) return;
   for (const id of Object.keys(before?.children ?? {}))
     if (!Object.hasOwn(snapshot.children, id) && activeNodes(snapshot).has(registration.invocations.get(id)?.node ?? ""))
       throw bad(`it stopped the child ${id} of a state that goes on: leave the state, or use the action cancelEffect`);

@@ -5,6 +5,7 @@
  */
 
 import { contradicted, pending } from "./admission.ts";
+import { CONTEXT_LIMIT } from "./engine-option.ts";
 import { messageOf } from "./error.ts";
 import { fold } from "./fold.ts";
 import { canonical } from "./json.ts";
@@ -23,24 +24,26 @@ export interface UpgradeReport {
   readonly to: string | null;
   /**
    * `same`: it goes on as it is; its journal, folded through the machine, gives the same facts, requests and snapshot. `migratable`: a
-   * migration leads to the machine's version, and gives what the machine can hold. `blocked`: neither.
+   * migration leads to the machine's version, and gives what the machine can hold. `quarantined`: it was set aside, by whatever version
+   * is deployed, and no deploy changes that: release it before or after. `blocked`: none of these.
    */
-  readonly verdict: "same" | "migratable" | "blocked";
-  /** Where it is blocked: a code of the registry, what is wrong, and the journal entry or the field that it is about. */
+  readonly verdict: "same" | "migratable" | "quarantined" | "blocked";
+  /** Where it is blocked or quarantined: a code of the registry, what is wrong, and the journal entry or the field that it is about. */
   readonly code?: string;
   readonly reason?: string;
   readonly path?: string;
 }
 
 /**
- * One report for each unfinished actor, in the order of their creation. Its cost grows with their journals. `changed` is what the
- * machines will be opened with.
+ * One report for each unfinished actor, in the order of their creation. Its cost grows with their journals. `changed` and `sizeLimit`
+ * (`contextLimit`) are what the machines will be opened with.
  */
 export function* checkUpgrade(
   reader: StoreReader,
   registrations: ReadonlyMap<string, Registration>,
   enclose: Enclosure,
   changed: "refuse" | "refold" = "refuse",
+  sizeLimit = CONTEXT_LIMIT,
 ): Generator<UpgradeReport> {
   for (const row of pages(
     (after) => reader.actors({ status: "active" }, { after, limit: PAGE }),
@@ -51,7 +54,7 @@ export function* checkUpgrade(
     let verdict: Verdict;
     try {
       verdict = registration
-        ? judge({ reader, registration, row, enclose, changed })
+        ? judge({ reader, registration, row, enclose, changed, sizeLimit })
         : blocked("machine_unknown", `there is no machine ${row.machine}`);
     } catch (error) {
       verdict = blocked("journal_damaged", messageOf(error));
@@ -72,17 +75,26 @@ interface Judged {
   readonly row: ActorRow;
   readonly enclose: Enclosure;
   readonly changed: "refuse" | "refold";
+  readonly sizeLimit: number;
 }
 
-function judge({ reader, registration, row, enclose, changed }: Judged): Verdict {
+function judge({ reader, registration, row, enclose, changed, sizeLimit }: Judged): Verdict {
   const { address, version } = row;
-  if (row.quarantine) return blocked("actor_quarantined", `${row.quarantine.code}: ${row.quarantine.message}`);
+  if (row.quarantine) {
+    const { code, message } = row.quarantine;
+    return { verdict: "quarantined", code: "actor_quarantined", reason: `${code}: ${message}; release it before the deploy or after` };
+  }
   const contradiction = contradicted(row, reader);
   if (contradiction) return blocked("snapshot_damaged", contradiction, "row");
   if (compareVersions(version, registration.version) > 0)
     return blocked("machine_version_newer", `it was written by version ${version}; the machine has ${registration.version}`);
   const folded = fold({ registration, actor: address, reader, enclose }, entriesOf(reader, address));
   const fault = folded.faults[0];
+  const isChanged = version === registration.version && row.definition !== "" && row.definition !== registration.definition;
+  const changedTo = (what: string, path: string) =>
+    blocked("machine_changed", `${row.machine} was changed and still says that it is version ${version}: ${what}`, path);
+  const remedy = "give the changed machine a version of its own and a migration";
+  if (fault && isChanged && fault.code === "fold_mismatch") return changedTo(`${fault.message}; ${remedy}`, `entry ${fault.seq}`);
   if (fault) return blocked(fault.code, fault.message, `entry ${fault.seq}`);
   let stored: unknown;
   try {
@@ -94,20 +106,18 @@ function judge({ reader, registration, row, enclose, changed }: Judged): Verdict
     if (!hasMigration(registration, version))
       return blocked("machine_version_unknown", `no migration leads from version ${version} to ${registration.version}`, "version");
     try {
-      migrate(registration, { row, ...pending(address, reader) }, { atMs: row.updatedMs, epoch: row.epoch, enclose });
+      migrate(registration, { row, ...pending(address, reader) }, { atMs: row.updatedMs, epoch: row.epoch, enclose, sizeLimit });
       return { verdict: "migratable" };
     } catch (error) {
       const { code = "snapshot_damaged", details } = error as { code?: string; details?: { path?: string } };
       return blocked(code, messageOf(error), details?.path);
     }
   }
-  if (!folded.snapshot || canonical(JSON.parse(dehydrate(registration, folded.snapshot))) !== canonical(stored))
-    return blocked("fold_mismatch", "its journal gives another snapshot through this machine", "snapshot");
-  if (changed === "refuse" && row.definition !== "" && row.definition !== registration.definition)
-    return blocked(
-      "machine_changed",
-      `${row.machine} was changed and still says that it is version ${version}; its journal gives the same, so changed: "refold" would accept it`,
-      "definition",
-    );
+  if (!folded.snapshot || canonical(JSON.parse(dehydrate(registration, folded.snapshot))) !== canonical(stored)) {
+    const other = "its journal gives another snapshot through this machine";
+    return isChanged ? changedTo(`${other}; ${remedy}`, "snapshot") : blocked("fold_mismatch", other, "snapshot");
+  }
+  if (changed === "refuse" && isChanged)
+    return changedTo(`its journal gives the same, so changed: "refold" would accept it; or ${remedy}`, "definition");
   return { verdict: "same" };
 }

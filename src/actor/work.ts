@@ -2,6 +2,7 @@
 
 import type { Answer } from "./answer.ts";
 import type { Draft } from "./draft.ts";
+import type { Checked } from "./input.ts";
 import type { Json } from "./json.ts";
 
 /** Another actor's revision that must still hold when the event is taken. */
@@ -27,6 +28,9 @@ export type Work =
       readonly kind: "event";
       readonly to: string;
       readonly event: { readonly type: string };
+      /** The event by its machine's schema, and its digest where it has a key: as it was when it was sent. */
+      readonly checked?: Checked;
+      readonly digest?: string;
       readonly key?: string;
       readonly expect?: readonly Expectation[];
       /** The effect whose handler sends this; refused with `effect_gone` once the effect has ended. */

@@ -19,6 +19,7 @@ import type { ActorRow, StoreReader } from "../actor/store.ts";
 import { storedComposition } from "./composition.ts";
 import { type AgentCode, agentError, codedError } from "./error.ts";
 import { Run } from "./run.ts";
+import { lineage } from "./transcript.ts";
 
 /** What a run is to be continued for. */
 export interface CheckOptions {
@@ -56,10 +57,11 @@ export function checkContinuation(engine: Engine, runId: string, options: CheckO
   const reasons: ParkReason[] = [];
   const park = (code: AgentCode, message: string) => reasons.push({ code, message });
   try {
-    const row = engine.store.actor(`run/${runId}`);
+    const row = engine.reader.actor(`run/${runId}`);
     if (!row) return { decision: "park", reasons: [{ code: "run_not_found", message: `there is no run ${runId}` }] };
-    const damage = damageOf(engine.store, row);
+    const damage = damageOf(engine.reader, row);
     if (damage) return { decision: "park", reasons: [{ code: "journal_damaged", message: damage }] };
+    demandHistory(engine.reader, runId);
     const run = new Run(engine, runId).getSnapshot();
     const base = { source: { runId, seq: row.seq, hash: row.hash }, sessionId: run.context.sessionId };
     if (row.quarantine) park("actor_quarantined", row.quarantine.message);
@@ -76,7 +78,7 @@ export function checkContinuation(engine: Engine, runId: string, options: CheckO
       return { decision: "park", reasons };
     }
     reasons.push(...unfit(engine, runId));
-    const other = engine.store.identity(`boundary/${runId}`);
+    const other = engine.reader.identity(`boundary/${runId}`);
     if (other && !run.hasTag("sealed")) park("continuation_already_exists", `${other} continues it`);
     const session = engine.get(sessionMachine, run.context.sessionId)?.getSnapshot();
     const turn = session?.context.turn;
@@ -100,7 +102,7 @@ function unfit(engine: Engine, runId: string): ParkReason[] {
     return [{ code: "sealed_for_successor", message: `the run ${runId} is sealed for ${run.context.handoff?.successorRunId}` }];
   if (run.status !== "done") return [{ code: "run_active", message: `the run ${runId} has not ended` }];
   if (!run.hasTag("resumable")) return [{ code: "nothing_to_resume", message: `the run ${runId} completed its turn` }];
-  const unknown = unknownTools(engine.store, runId);
+  const unknown = unknownTools(engine.reader, runId);
   return unknown.length === 0 ? [] : [{ code: "tools_unknown", message: `no outcome is known of ${unknown.join(", ")}` }];
 }
 
@@ -114,6 +116,11 @@ function damageOf(reader: StoreReader, row: ActorRow): string | undefined {
     ({ hash, seq } = entry);
   }
   return hash === row.hash && seq === row.seq ? undefined : `the journal ends at entry ${seq}, the snapshot is at ${row.seq}`;
+}
+
+/** Throws `run_not_found` where a run that leads to this one is gone: its successor would go on without what was said there. */
+function demandHistory(reader: StoreReader, runId: string): void {
+  lineage(reader, runId);
 }
 
 /** Calls without a known outcome whose tools do not declare that calling again is safe. */
@@ -144,8 +151,9 @@ export async function claimContinuation(engine: Engine, given: Continuation): Pr
   const row = run?.row();
   if (!run || row?.seq !== source.seq || row.hash !== source.hash)
     throw agentError("source_identity_changed", `the run ${source.runId} is not what it was when it was checked`);
-  const damage = damageOf(engine.store, row);
+  const damage = damageOf(engine.reader, row);
   if (damage) throw agentError("journal_damaged", damage, { details: { actor: run.address } });
+  demandHistory(engine.reader, source.runId);
   return purpose === "handoff" ? claimTurn(engine, run, source) : claimBoundary(engine, run, parsed.data);
 }
 
@@ -155,7 +163,7 @@ async function claimTurn(engine: Engine, run: ActorRef<typeof runMachine>, sourc
   const { handoff: ids, composition } = snapshot.context;
   const handoff = ids && engine.get(handoffMachine, ids.handoffId);
   if (!handoff || !snapshot.hasTag("sealed")) throw agentError("not_sealed", `the run ${run.id} was not handed off`);
-  const sourceComposition = storedComposition(engine.store, composition);
+  const sourceComposition = storedComposition(engine.reader, composition);
   const answer = await handoff.send(
     { type: "handoff.resume", source, sourceComposition, denied: false },
     { expect: [{ actor: run.address, seq: source.seq }] },
@@ -174,7 +182,7 @@ async function claimBoundary(engine: Engine, run: ActorRef<typeof runMachine>, {
   const maxSteps = stepsLeft === null ? null : Math.max(1, stepsLeft);
   const event = { type: "session.continue" as const, turnId, runId, source, denied: false, origin, maxSteps };
   const answer = await session.send(event, { expect: [{ actor: run.address, seq: source.seq }] });
-  const other = engine.store.identity(`boundary/${run.id}`);
+  const other = engine.reader.identity(`boundary/${run.id}`);
   if (answer.kind !== "accepted" && other) throw agentError("continuation_claim_conflict", `${other} continues the run ${run.id}`);
   return claimed(engine, runId, answer, { actor_final: "session_archived" });
 }

@@ -12,6 +12,7 @@ import type { Backend } from "./backend.ts";
 import { type CheckOptions, type Continuation, type ContinuationCheck, checkContinuation, claimContinuation } from "./continuation.ts";
 import { agentError, codedError } from "./error.ts";
 import { type Receipt, receiptOf } from "./receipt.ts";
+import { retainSessions } from "./retention.ts";
 import { Run, type RunEvent } from "./run.ts";
 import { Session } from "./session.ts";
 import { runHandlers } from "./step.ts";
@@ -72,7 +73,7 @@ export class Holdfast {
   }
 
   get rootId(): string {
-    return this.#engine.store.rootId;
+    return this.#engine.reader.rootId;
   }
 
   /** Throws `backend_unknown`, `input_invalid`, `actor_exists`. */
@@ -134,12 +135,12 @@ export class Holdfast {
 
   /** Evidence, checkable offline, that a sealed turn was continued once. Throws `run_not_found`, `receipt_unavailable`. */
   receipt(runId: string): Receipt {
-    return receiptOf(this.#engine.store, runId);
+    return receiptOf(this.#engine.reader, runId);
   }
 
   /** Checks every row of the root, and what the machines promise across actors. */
   verify(): Verified {
-    return verifyRoot(this.#engine.store);
+    return verifyRoot(this.#engine.reader);
   }
 
   /** A page of sessions, runs and handoffs, in the order of their creation. */
@@ -183,9 +184,12 @@ export class Holdfast {
     return this.#engine.release(actor, options);
   }
 
-  /** Forgets what the policy lets go, in small commits; nothing unfinished. Throws `input_invalid`. */
+  /**
+   * Forgets what the policy lets go, in small commits. Of conversations: archived sessions, each with all its runs and handoffs, and
+   * nothing of others. Throws `input_invalid`.
+   */
   retain(policy: RetentionPolicy): Promise<Retained> {
-    return this.#engine.retain(policy);
+    return retainSessions(this.#engine, policy);
   }
 
   /** Ends handlers and watchers, commits what was asked for, and releases the root. Live runs are interrupted by the next opening. */

@@ -36,7 +36,7 @@ export interface StepDuties {
 /** Handlers for `prepare`, `step` and `flush`. */
 export function runHandlers(duties: StepDuties): Record<"prepare" | "step" | "flush", EffectHandler> {
   const at = (call: EffectCall): { context: ContextOf<"run">; backend: Backend } => {
-    const context = contextOf(duties.engine().store, "run", call.actor.slice("run/".length)) as ContextOf<"run">;
+    const context = contextOf(duties.engine().reader, "run", call.actor.slice("run/".length)) as ContextOf<"run">;
     const { backend: name } = context.configuration;
     const backend = Object.hasOwn(duties.backends, name) ? duties.backends[name] : undefined;
     if (!backend) throw agentError("backend_unknown", `no backend ${name} was passed to openHoldfast`);
@@ -90,11 +90,11 @@ async function stepOnce(
     cwd: configuration.cwd,
     step: call.params.step,
     maxSteps: call.params.maxSteps,
-    text: source.kind === "fresh" ? (headAnchor(engine.store, runId)?.text ?? "") : "",
-    headAnchor: source.kind === "fresh" ? null : headAnchor(engine.store, runId),
+    text: source.kind === "fresh" ? (headAnchor(engine.reader, runId)?.text ?? "") : "",
+    headAnchor: source.kind === "fresh" ? null : headAnchor(engine.reader, runId),
     continuation: source.kind === "fresh" ? null : { purpose: source.kind, sourceRunId: source.runId, denied: source.denied },
     signal: call.signal,
-    transcript: () => transcript(engine.store, runId),
+    transcript: () => transcript(engine.reader, runId),
     getBlob: (digest) => engine.getBlob(digest),
     callTool: (name, args, options) => calls.make(name, args, options?.callId),
     progress: call.progress,

@@ -70,7 +70,7 @@ export class ToolCalls {
   #named(): Set<string> {
     if (this.#known) return this.#known;
     this.#known = new Set();
-    for (const row of wholeEntriesOf(this.#engine.store, `run/${this.#context.runId}`))
+    for (const row of wholeEntriesOf(this.#engine.reader, `run/${this.#context.runId}`))
       if (row.facts.includes('"tool.called"')) this.#known.add(JSON.parse(row.event).callId);
     return this.#known;
   }

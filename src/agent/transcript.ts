@@ -6,17 +6,21 @@ import { inflated } from "../actor/journal.ts";
 import { entriesOf } from "../actor/page.ts";
 import type { StoreReader } from "../actor/store.ts";
 import type { TranscriptEntry, TranscriptFact } from "./backend.ts";
+import { agentError } from "./error.ts";
 import type { ContextOf } from "./snapshot.ts";
 import { contextOf } from "./snapshot.ts";
 
-/** Runs from the conversation's first to this one. */
+/** Runs from the conversation's first to this one. Throws `run_not_found` where one of them is gone: nobody goes on without its history. */
 export function lineage(reader: StoreReader, runId: string): ContextOf<"run">[] {
   const runs: ContextOf<"run">[] = [];
   const seen = new Set<string>();
   for (let id: string | null = runId; id !== null && !seen.has(id); ) {
     seen.add(id);
     const context: ContextOf<"run"> | undefined = contextOf(reader, "run", id);
-    if (!context) break;
+    if (!context) {
+      const before = runs[0];
+      throw agentError("run_not_found", before ? `there is no run ${id}, from which ${before.runId} goes on` : `there is no run ${id}`);
+    }
     runs.unshift(context);
     id = context.previousRunId;
   }

@@ -1,5 +1,6 @@
 /** Verify: the engine's checks, and what the agent's machines promise across actors. */
 
+import type { AnyStateMachine } from "xstate";
 import { machines } from "../../machines/index.ts";
 import { registerAll } from "../actor/engine.ts";
 import { messageOf } from "../actor/error.ts";
@@ -11,30 +12,41 @@ import { type Verified, verify } from "../actor/verify.ts";
 import { storedComposition } from "./composition.ts";
 import { type ContextOf, contextOf } from "./snapshot.ts";
 
+/** What else a root may hold, and what is said of machines that are not given. */
+export interface VerifyRootOptions {
+  /** Machines besides the agent's; one of the same id stands in its place. */
+  readonly machines?: readonly AnyStateMachine[];
+  readonly unknown?: "fault" | "skip";
+}
+
 /** Checks every row of a root and every promise across its actors. Reads only; a root that another process is writing is checked inside `snapshot`. */
-export function verifyRoot(reader: StoreReader): Verified {
-  const verified = verify(reader, registerAll(machines), (transition) => transition());
+export function verifyRoot(reader: StoreReader, { machines: others = [], unknown }: VerifyRootOptions = {}): Verified {
+  const own = new Map<string, AnyStateMachine>(machines.map((machine) => [machine.id, machine]));
+  for (const { id } of others) own.delete(id);
+  const verified = verify(reader, registerAll([...own.values(), ...others]), (transition) => transition(), unknown);
   const faults: Fault[] = [...verified.faults];
   for (const row of pages(
-    (after) => reader.actors({ machine: "run" }, { after, limit: PAGE }),
+    (after) => (own.has("run") ? reader.actors({ machine: "run" }, { after, limit: PAGE }) : []),
     (row) => row.ordinal,
   ))
     try {
       const run = contextOf(reader, "run", row.id);
-      if (run) faults.push(...checkRun(reader, row.address, run));
+      if (run) for (const fault of checkRun(reader, row.address, run)) faults.push(fault);
     } catch (error) {
       faults.push({ code: "snapshot_damaged", actor: row.address, seq: row.seq, message: messageOf(error) });
     }
+  // What the agent's machines promise of each other; another machine may ignore what it likes.
   for (const letter of pages(
     (after) => reader.deadLetters({ reason: "delivery_ignored" }, { after, limit: PAGE }),
     (row) => row.position,
   ))
-    faults.push({
-      code: "delivery_ignored",
-      actor: letter.receiver,
-      seq: null,
-      message: `${letter.receiver} ignored an event of ${letter.sender} (entry ${letter.seq})`,
-    });
+    if (own.has(letter.receiver.slice(0, letter.receiver.indexOf("/"))))
+      faults.push({
+        code: "delivery_ignored",
+        actor: letter.receiver,
+        seq: null,
+        message: `${letter.receiver} ignored an event of ${letter.sender} (entry ${letter.seq})`,
+      });
   return { ...verified, ok: faults.length === 0, faults };
 }
 
@@ -57,7 +69,7 @@ function* checkRun(reader: StoreReader, address: string, run: ContextOf<"run">):
   const owner = reader.identity(`boundary/${run.source.runId}`);
   if (owner !== address)
     yield fault("row_unexpected", `it continues run/${run.source.runId}, whose boundary belongs to ${owner ?? "nobody"}`);
-  const source = contextOf(reader, "run", run.source.runId);
-  if (run.source.kind === "handoff" && source?.preview?.successorRunId !== run.runId)
+  if (run.source.kind !== "handoff" || reader.tombstone(`run/${run.source.runId}`)) return;
+  if (contextOf(reader, "run", run.source.runId)?.preview?.successorRunId !== run.runId)
     yield fault("row_unexpected", `the seal of run/${run.source.runId} does not name it`);
 }

@@ -1,6 +1,6 @@
 /**
- * Acting: a state root owned for one deed by hand. Nothing is recovered and nothing started, so the deed is all that happens; what it
- * opens waits for the next owner that has its handler.
+ * Acting: a state root owned for one deed by hand. Nothing is started, and nothing recovered but what parked actors were told and can
+ * take now, so the deed is all that happens after it; what is opened waits for the next owner that has its handler.
  */
 
 import { resolve } from "node:path";
@@ -8,6 +8,7 @@ import { machines as ours } from "../../machines/index.ts";
 import type { Engine } from "../actor/engine.ts";
 import type { ActorRow } from "../actor/store.ts";
 import { openActors } from "../actors.ts";
+import { oneLine } from "./format.ts";
 import { type Machine, machinesOf } from "./machine-file.ts";
 import { demandRoot } from "./reading.ts";
 import type { CommonOptions } from "./result.ts";
@@ -47,6 +48,6 @@ export function openedSince(engine: Engine, actor: string, before: ReadonlySet<s
 /** The line that says who runs what was opened. */
 export function waitsForOwner(opened: readonly { readonly name: string }[]): string[] {
   if (opened.length === 0) return [];
-  const names = opened.map(({ name }) => name).join(", ");
+  const names = opened.map(({ name }) => oneLine(name)).join(", ");
   return [`Nothing was run here: ${names} ${opened.length === 1 ? "waits" : "wait"} for the next owner with the handler.`];
 }

@@ -46,7 +46,7 @@ export const CLI_CODES = {
   },
   module_unloadable: {
     retryable: false,
-    cause: "The file cannot be imported: it has a syntax error, needs a module that is not there, or threw.",
+    cause: "The file cannot be imported: it has a syntax error, needs a module that is not there, threw, or called process.exit.",
     remedy: "The message is the original one. TypeScript is read as Node reads it: types are erased, and imports name their extension.",
   },
   output_unwritable: {
@@ -62,6 +62,17 @@ export type CliCode = keyof typeof CLI_CODES;
 /** An error of the command; the compiler checks that the code is registered. */
 export function cliError(code: CliCode, message: string, options: { cause?: unknown; details?: ErrorDetails } = {}): HoldfastError {
   return new HoldfastError(code, message, { ...options, retryable: CLI_CODES[code].retryable });
+}
+
+/** What a person with a command does about a code, where the registry speaks to a program. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  effect_gone: "`holdfast ls effects` lists the keys of the effects that are there.",
+  root_owned: "Wait for it or stop it.",
+};
+
+/** What to do about a code, for people; undefined where it is not registered. */
+export function remedyOf(code: string): string | undefined {
+  return REMEDIES[code] ?? entryOf(code)?.remedy;
 }
 
 /** What the registry says of a code, or undefined where it is not registered. */

@@ -17,6 +17,7 @@ export function plural(count: number, noun: string): string {
 /** `2026-10-02 14:03:05`, in the reader's time zone. */
 export function timeOf(ms: number): string {
   const at = new Date(ms);
+  if (Number.isNaN(at.getTime())) return damagedTime(ms);
   const two = (value: number) => String(value).padStart(2, "0");
   const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
@@ -24,7 +25,13 @@ export function timeOf(ms: number): string {
 
 /** For machines to read: ISO 8601 in UTC. */
 export function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
+  const at = new Date(ms);
+  return Number.isNaN(at.getTime()) ? damagedTime(ms) : at.toISOString();
+}
+
+/** What is no time: a damaged row must not hide the others. */
+function damagedTime(ms: number): string {
+  return `damaged: ${ms}`;
 }
 
 /** The end of an id: ids that were minted in one minute begin alike. */
@@ -71,7 +78,11 @@ export function wrap(text: string, columns: number): string[] {
   return [...lines, line];
 }
 
-/** A path as a shell takes it. */
-export function quoted(path: string): string {
-  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+/** A path or an id as a shell takes it; what would disturb a terminal is escaped as bash and zsh read it. */
+export function quoted(text: string): string {
+  if (/^[\w./@%+=:,-]+$/.test(text)) return text;
+  if (escapeText(text) === text) return `'${text.replaceAll("'", "'\\''")}'`;
+  const unit = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  const escaped = Array.from(text, (char) => (char === "\\" || char === "'" ? `\\${char}` : escapeText(char) === char ? char : unit(char)));
+  return `$'${escaped.join("")}'`;
 }

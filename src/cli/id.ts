@@ -44,7 +44,7 @@ export function findActor(reader: StoreReader, given: string, field = "ID"): Act
   const found = fitting(rows, given, ({ address }) => address);
   if (found.length > 0) return only(found, given, field, ({ address }) => address);
   const code = machine === "run" ? "run_not_found" : machine === "session" ? "session_not_found" : "actor_not_found";
-  throw agentError(code, `there is no actor ${oneLine(given)}`);
+  throw agentError(code, `there is no actor ${oneLine(given)}${tooShort(given)}`);
 }
 
 /** The id of the run that `run/ID`, `ID`, or the beginning or end of one stands for. Throws `run_not_found`, `ambiguous`, `argument_invalid`. */
@@ -53,7 +53,7 @@ export function findRunId(reader: StoreReader, given: string): string {
     return findActor(reader, given.startsWith("run/") ? given : `run/${given}`, "RUN").id;
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code !== "run_not_found") throw error;
-    throw agentError("run_not_found", `there is no run ${oneLine(given.replace(/^run\//, ""))}`);
+    throw agentError("run_not_found", `there is no run ${oneLine(given.replace(/^run\//, ""))}${tooShort(given)}`);
   }
 }
 
@@ -67,13 +67,20 @@ export function findEffect(reader: StoreReader, given: string): EffectRow {
     (row) => row.ordinal,
   );
   const found = fitting(rows, given, ({ key }) => key);
-  if (found.length === 0) throw agentError("effect_gone", `there is no effect ${oneLine(given)}: it has ended, or never was`);
+  if (found.length === 0)
+    throw agentError("effect_gone", `there is no effect ${oneLine(given)}${tooShort(given) || ": it has ended, or never was"}`);
   return only(found, given, "KEY", ({ key }) => key);
 }
 
 function demand(given: string, field: string): void {
   if (given === "" || given.length > GIVEN_LIMIT)
     throw agentError("argument_invalid", `${field}: expected an id, of at most ${GIVEN_LIMIT} characters`, { details: { path: field } });
+}
+
+/** Said of what could not stand for an id, were there one that begins or ends with it. */
+function tooShort(given: string): string {
+  const text = given.slice(given.indexOf("/") + 1).replace(/^…/, "");
+  return text.length < LEAST ? `; as the beginning or the end of one it is too short: give at least ${LEAST} characters` : "";
 }
 
 /** Rows whose names this may stand for, one more than are named; those whose id it is, whole, alone where there are any. */

@@ -3,6 +3,8 @@
 import { cliError } from "./error.ts";
 import { EXIT } from "./exit.ts";
 
+/** Also while a machine file is loaded, which may not exit. */
+const exit = process.exit.bind(process);
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 export class Interruption implements Disposable {
@@ -14,7 +16,7 @@ export class Interruption implements Disposable {
     this.#receive = () => {
       if (!this.happened) return this.happen();
       leaving();
-      process.exit(EXIT.interrupted);
+      exit(EXIT.interrupted);
     };
     for (const name of SIGNALS) process.on(name, this.#receive);
   }

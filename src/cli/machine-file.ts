@@ -1,6 +1,7 @@
 /** Machine file: the machines that a module exports, by whatever name and in whatever list. */
 
 import { statSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { EngineOptions } from "../actor/engine-option.ts";
@@ -45,20 +46,46 @@ function machinesIn(module: Readonly<Record<string, unknown>>): FoundMachine[] {
   return [...found.values()];
 }
 
-/** Imports a module. What it prints goes to stderr: stdout is the command's. */
+/** Imports a module. What it prints goes to stderr: stdout is the command's. It cannot end the command either. */
 async function load(file: string, field: string): Promise<Readonly<Record<string, unknown>>> {
   const { write } = process.stdout;
   process.stdout.write = process.stderr.write.bind(process.stderr) as typeof write;
   const slow = Promise.withResolvers<never>();
   const limit = setTimeout(() => slow.reject(new Error(`it was not loaded within ${LOAD_LIMIT_MS / 1000} s`)), LOAD_LIMIT_MS);
+  const exit = forbidExit();
   try {
-    return await Promise.race([import(pathToFileURL(file).href), slow.promise]);
+    const module = await Promise.race([import(pathToFileURL(file).href), slow.promise]);
+    // One that caught what it was told is a program all the same.
+    if (exit.tried) throw exit.tried;
+    return module;
   } catch (cause) {
     throw cliError("module_unloadable", `${file} cannot be loaded: ${messageOf(cause)}`, { cause, details: { path: field } });
   } finally {
+    exit.allow();
     clearTimeout(limit);
     process.stdout.write = write;
   }
+}
+
+/** Makes `process.exit` throw until it is allowed again: a command that a module ended would look like one that found nothing. */
+function forbidExit(): { readonly tried: Error | undefined; allow(): void } {
+  const { exit } = process;
+  let tried: Error | undefined;
+  const set = (to: typeof exit) => {
+    process.exit = to;
+    // For those who import it by its name.
+    syncBuiltinESMExports();
+  };
+  set((code) => {
+    tried ??= new Error(`it calls process.exit(${code ?? ""}) while it is loaded; expected a module that only exports machines`);
+    throw tried;
+  });
+  return {
+    get tried() {
+      return tried;
+    },
+    allow: () => set(exit),
+  };
 }
 
 /** By its shape: the file may have a copy of XState of its own. */

@@ -9,7 +9,7 @@
 import { CommanderError } from "commander";
 import type { HoldfastError } from "../actor/error.ts";
 import { agentError } from "../agent/error.ts";
-import { cliError, entryOf } from "./error.ts";
+import { cliError, remedyOf } from "./error.ts";
 import { coded, EXIT, type Exit, errorDocument, exitOf } from "./exit.ts";
 import { oneLine, wrap } from "./format.ts";
 import { Interruption } from "./interruption.ts";
@@ -116,11 +116,13 @@ function report(thrown: unknown, screen: Screen): Exit {
 /** An error for people: its code, what it says, what else is known, and what to do about it. */
 function told({ code, message, details }: HoldfastError, screen: Screen): string[] {
   const { pid, program, reasons } = details;
-  const remedy = entryOf(code)?.remedy;
+  const remedy = remedyOf(code);
   const title = `holdfast: ${code}`;
   const [first = "", ...others] = wrap(`${title}: ${oneLine(message, 2000)}`, screen.noteColumns);
   const more = [
-    ...(Array.isArray(reasons) ? reasons.map((reason) => `${reason.code}: ${oneLine(reason.message, 2000)}`) : []),
+    ...(Array.isArray(reasons)
+      ? reasons.filter((reason) => reason.message !== message).map((reason) => `${reason.code}: ${oneLine(reason.message, 2000)}`)
+      : []),
     ...(typeof pid === "number"
       ? [`Its owner is, or was last, process ${pid}${typeof program === "string" ? ` (${oneLine(program, 80)})` : ""}.`]
       : []),

@@ -2,11 +2,13 @@
 
 import { HoldfastError } from "../actor/error.ts";
 import type { StoreReader } from "../actor/store.ts";
+import type { ClosableReader } from "../store/option.ts";
+import { readOwnerHints } from "../store/owner.ts";
 import { openRoot } from "../store/root.ts";
 import { openOwnedStore, openRootReader } from "../store/root-store.ts";
 
 /** Reads one commit of a root, whatever its owner writes meanwhile, and closes it again. Throws `root_not_found` and what else opening a root may give. */
-export function withReader<T>(root: string, read: (reader: StoreReader) => T): T {
+export function withReader<T>(root: string, read: (reader: ClosableReader) => T): T {
   const reader = openRootReader(root);
   try {
     return reader.snapshot(() => read(reader));
@@ -23,6 +25,25 @@ export function withOwnReader<T>(root: string, read: (reader: StoreReader) => T)
     if (!(error instanceof HoldfastError) || error.code !== "schema_older") throw error;
     openOwnedStore({ path: root, create: false }).release();
     return withReader(root, read);
+  }
+}
+
+/**
+ * When the time of a root stopped that nobody owns; null while it goes on, as far as that can be told without touching the owner's
+ * lock: a killed owner is told by its process id.
+ */
+export function unownedSinceMs(root: string, reader: ClosableReader): number | null {
+  const { atMs, inOrder } = reader.stopped();
+  const owner = inOrder ? undefined : readOwnerHints({ path: root });
+  return owner && isAlive(owner.pid) ? null : atMs;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

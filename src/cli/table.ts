@@ -24,7 +24,7 @@ export function table(titles: readonly string[], rows: readonly (readonly string
   );
 }
 
-/** Lines of names and values, the values in one column; an entry without a value is left out. */
+/** Lines of names and values, the values in one column; an entry without a value is left out. Values may be styled: foreign text in them is the caller's to make safe. */
 export function fields(entries: readonly (readonly [string, string | null | undefined])[], margin = ""): string[] {
   const present = entries.filter((entry): entry is readonly [string, string] => typeof entry[1] === "string");
   const width = Math.max(0, ...present.map(([name]) => name.length));

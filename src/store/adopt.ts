@@ -14,11 +14,17 @@
  * Next: `backup.ts`.
  */
 
-import { v7 } from "uuid";
 import { renameDatabase } from "./database.ts";
 import { placeOf, replaceMarker } from "./marker.ts";
 import { acquireOwnership } from "./owner.ts";
 import { fromPath, openRoot, presentMarker, type Root, rootAt } from "./root.ts";
+import { freshId } from "./root-id.ts";
+
+/** Which directory, and what became of it. */
+export interface AdoptOptions {
+  readonly path: string;
+  readonly as: Adoption;
+}
 
 /** What became of a directory: it was moved and is the root, or it is a copy and another root from now on. */
 export type Adoption = "moved" | "copied";
@@ -27,7 +33,7 @@ export type Adoption = "moved" | "copied";
  * Says of the root in a directory that it was moved there, which keeps its id, or copied there, which gives it a new one.
  * Errors: those of `openRoot`, `root_owned`, `root_invalid` where the database has an id that the marker does not name.
  */
-export function adoptRoot(options: { readonly path: string; readonly as: Adoption }): Root {
+export function adoptRoot(options: AdoptOptions): Root {
   const root = openRoot({ path: options.path, create: false });
   const ownership = acquireOwnership(root, { program: "adopt" });
   try {
@@ -40,7 +46,7 @@ export function adoptRoot(options: { readonly path: string; readonly as: Adoptio
 function adopt({ path, databaseFile }: Root, as: Adoption): Root {
   // Under the lock: another adoption may have come first.
   const marker = presentMarker(path);
-  const rootId = as === "moved" ? marker.rootId : (marker.adopting ?? v7());
+  const rootId = as === "moved" ? marker.rootId : (marker.adopting ?? freshId());
   if (as === "copied" && marker.adopting === undefined)
     replaceMarker(path, { ...marker, place: marker.place ?? placeOf(path), adopting: rootId });
   renameDatabase({ file: databaseFile, rootId, from: [marker.rootId, ...(marker.adopting ? [marker.adopting] : [])] });

@@ -9,9 +9,8 @@
  * as long. It leaves the syncing to its caller.
  */
 
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { v7 } from "uuid";
+import { closeSync, fsyncSync, linkSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { engineError, HoldfastError } from "../actor/error.ts";
 import type { Adoption } from "./adopt.ts";
 import { copyDatabase, refuseUnreadable, renameDatabase } from "./database.ts";
@@ -19,6 +18,26 @@ import { createMarker, placeOf, readMarker, replaceMarker } from "./marker.ts";
 import { acquireOwnership } from "./owner.ts";
 import { createPrivateFile, errorCode, lookAt, syncDirectory } from "./private-file.ts";
 import { fromPath, openDirectory, openRoot, presentMarker, type Root, refuseStrangers, rootAt } from "./root.ts";
+import { freshId } from "./root-id.ts";
+
+/** Which root is backed up, and into which file. */
+export interface BackupOptions {
+  /** Directory of the state root. */
+  readonly path: string;
+  /** A file that does not exist yet. */
+  readonly file: string;
+  /** Longest wait for a lock that another connection holds, in ms. Default 5,000. */
+  readonly busyTimeoutMs?: number;
+}
+
+/** Which backup is restored, where, and what the new root is. */
+export interface RestoreOptions {
+  /** What `backupRoot` wrote. */
+  readonly file: string;
+  /** A directory that is empty or does not exist yet. */
+  readonly path: string;
+  readonly as: Adoption;
+}
 
 /** What was written. */
 export interface Backup {
@@ -29,13 +48,14 @@ export interface Backup {
 
 /**
  * Writes the last commit of a root into a new file that only this user can read. Errors: those of `openRoot` and `openSqliteReader`,
- * `file_exists`, `storage_failed`.
+ * `file_exists`, `storage_failed`, and `input_invalid` for a file inside the root.
  */
-export function backupRoot(options: { readonly path: string; readonly file: string; readonly busyTimeoutMs?: number }): Backup {
+export function backupRoot(options: BackupOptions): Backup {
   const root = openRoot({ path: options.path, create: false });
   const file = resolve(options.file);
+  refuseInside(root, file);
   if (lookAt(file)) throw taken(file);
-  const unnamed = join(dirname(file), `.holdfast-${v7()}.tmp`);
+  const unnamed = join(dirname(file), `.holdfast-${freshId()}.tmp`);
   try {
     const { rootId } = copyDurably({ from: root.databaseFile, to: unnamed, busyTimeoutMs: options.busyTimeoutMs });
     const bytes = statSync(unnamed).size;
@@ -57,12 +77,12 @@ export function backupRoot(options: { readonly path: string; readonly file: stri
  * Makes a root of a backup, where there is nothing or an empty directory. `moved` keeps the id: the root that was backed up is no
  * longer used. `copied` gives it a new one. Errors: those of `openRoot` and `openSqliteReader`, `root_owned`.
  */
-export function restoreRoot(options: { readonly file: string; readonly path: string; readonly as: Adoption }): Root {
+export function restoreRoot(options: RestoreOptions): Root {
   // Before the directory is touched.
   refuseUnreadable(options.file);
   return fromPath(options.path, () => {
     const path = openDirectory(options.path);
-    const rootId = v7();
+    const rootId = freshId();
     const known = readMarker(path);
     if (known && !known.restoring) throw engineError("root_invalid", `${path} is a state root already.`, { details: { path } });
     if (!known) {
@@ -105,6 +125,22 @@ function copyDurably(options: { readonly from: string; readonly to: string; read
   fsyncSync(handle);
   closeSync(handle);
   return copied;
+}
+
+/** A name in the root may be one that the next owner writes to, and whoever loses the root would lose its backup with it. */
+function refuseInside({ path }: Root, file: string): void {
+  let directory: string;
+  try {
+    directory = realpathSync.native(dirname(file));
+  } catch {
+    // Writing it will say what is wrong with it.
+    return;
+  }
+  const way = relative(path, directory);
+  if (way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) return;
+  throw engineError("input_invalid", `${file} is inside the state root ${path}: a backup belongs outside of what it is a backup of.`, {
+    details: { path: file },
+  });
 }
 
 function taken(file: string): HoldfastError {

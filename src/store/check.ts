@@ -5,10 +5,8 @@
  */
 
 import { sha256 } from "../actor/json.ts";
+import { PAGE_LIMIT } from "../actor/page.ts";
 import type { Page } from "../actor/store.ts";
-
-/** Most rows that one page may ask for. */
-export const PAGE_LIMIT = 1000;
 
 /** The cursor and the limit of a page. Throws a RangeError where they are out of bounds. */
 export function pageBounds(page: Page): { readonly after: number; readonly limit: number } {

@@ -11,15 +11,15 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { performance } from "node:perf_hooks";
 import Database from "better-sqlite3";
-import { v7 } from "uuid";
 import { engineError } from "../actor/error.ts";
 import { storageError } from "./connection.ts";
 import type { DatabaseOptions, WritableOptions } from "./option.ts";
 import { createPrivateFile, errorCode } from "./private-file.ts";
+import { freshId } from "./root-id.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
 
 /** Longest wait for a lock that another connection holds, unless the caller says otherwise. */
-export const BUSY_TIMEOUT_MS = 5000;
+const BUSY_TIMEOUT_MS = 5000;
 /** A WAL that grew during a long read is cut back to this at the next checkpoint. */
 const WAL_KEPT_BYTES = 64 * 1024 * 1024;
 /** Pages in the WAL at which a commit also checkpoints: a group of a thousand actors writes some hundred. */
@@ -201,7 +201,7 @@ function migrate(db: Database.Database, rootId: string | undefined): void {
   for (const step of MIGRATIONS.slice(version)) db.exec(step);
   if (version === 0) {
     db.pragma(`application_id = ${APPLICATION_ID}`);
-    db.prepare("INSERT INTO root (one, root_id, epoch) VALUES (1, ?, 0)").run(rootId ?? v7());
+    db.prepare("INSERT INTO root (one, root_id, epoch) VALUES (1, ?, 0)").run(rootId ?? freshId());
   }
   if (version !== SCHEMA_VERSION) db.pragma(`user_version = ${SCHEMA_VERSION}`);
 }

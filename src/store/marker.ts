@@ -2,17 +2,18 @@
  * The marker of a state root: the file that says which root a directory is, and where that root lives.
  *
  * Guarantees: of concurrent creators one writes it and all read the same; it is durable before anything else is in the root; its name
- * never shows half a file. A directory that was copied or restored elsewhere is told from one that was moved within its file system.
+ * never shows half a file. A directory that was copied or restored, elsewhere or in place of another, is told from one that was moved
+ * within its file system.
  *
  * Next: `root.ts`.
  */
 
 import { closeSync, constants, fstatSync, linkSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { v7 } from "uuid";
 import { z } from "zod";
 import { engineError } from "../actor/error.ts";
 import { errorCode, lookAt, refuseShared, syncDirectory, writePrivateFile } from "./private-file.ts";
+import { freshId } from "./root-id.ts";
 
 export const MARKER = "holdfast.json";
 const MARKER_SCHEMA = 2;
@@ -63,12 +64,16 @@ export function refuseElsewhere(directory: string, { place, adopting }: Marker):
     });
   if (!place) return;
   const here = placeOf(directory);
-  if (place.path === here.path || (place.dev === here.dev && place.ino === here.ino)) return;
-  throw engineError(
-    "root_moved",
-    `${directory} lived at ${place.path}: this directory was copied or restored from elsewhere; \`holdfast adopt --moved\` keeps its id, \`--copied\` gives it a new one.`,
-    { details: { path: directory, from: place.path } },
-  );
+  if (place.dev === here.dev && place.ino === here.ino) return;
+  // Of a device with another number nothing can be said: a disk that is mounted anew, or a reboot, may change it.
+  if (place.path === here.path && place.dev !== here.dev) return;
+  const what =
+    place.path === here.path
+      ? `${directory} is not the directory that lived here: it was copied or restored, and put in the old one's place`
+      : `${directory} lived at ${place.path}: this directory was copied or restored from elsewhere`;
+  throw engineError("root_moved", `${what}; \`holdfast adopt --moved\` keeps its id, \`--copied\` gives it a new one.`, {
+    details: { path: directory, from: place.path },
+  });
 }
 
 /** What the marker of a directory says, or undefined where there is none. */
@@ -94,7 +99,7 @@ export function readMarker(directory: string): Marker | undefined {
 
 /** Writes the first marker of a directory, or leaves the one of another creator who was first. */
 export function createMarker(directory: string, marker: Marker): void {
-  const unnamed = join(directory, `.holdfast-${v7()}.tmp`);
+  const unnamed = join(directory, `.holdfast-${freshId()}.tmp`);
   try {
     writePrivateFile(unnamed, textOf(marker));
     // A link, not a rename: it fails where the name is taken, and the name never shows half a file.

@@ -35,7 +35,11 @@ export interface RootRow extends Watermarks {
   readonly epoch: number;
   /** When the present ownership began, and the last position at that time. */
   readonly openedMs: number;
+  readonly restedMs: number;
   readonly openedPosition: number;
+  /** The last entry that was deleted while it was the last of all. */
+  readonly deletedMs: number;
+  readonly deletedPosition: number;
 }
 
 /** Everything that one memory store holds. */
@@ -51,7 +55,10 @@ export class Tables {
   readonly deadLetters = new PlacedTable<DeadLetterRow>(this.log);
   readonly blobs = new KeyedTable<{ readonly digest: string; readonly storedMs: number; readonly bytes: Uint8Array }>(this.log);
   readonly tombstones = new KeyedTable<TombstoneRow>(this.log);
-  #root: RootRow = Object.freeze({ epoch: 0, openedMs: 0, openedPosition: 0, answersMs: 0, deadLettersMs: 0 });
+  #root: RootRow = Object.freeze({
+    ...{ epoch: 0, openedMs: 0, restedMs: 0, openedPosition: 0, deletedMs: 0, deletedPosition: 0 },
+    ...{ answersMs: 0, deadLettersMs: 0 },
+  });
   writing = false;
   closed = false;
 

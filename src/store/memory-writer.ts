@@ -113,6 +113,9 @@ export class MemoryWriter extends MemoryReader implements StoreWriter {
     if (row?.status !== "final") throw breach(`${address} cannot be deleted: it is ${row ? "not final" : "not there"}`);
     const { machine, version, state, seq, hash } = row;
     tables.tombstones.put(address, { address, machine, version, state, seq, hash, deletedMs: atMs });
+    const { last, lastPosition } = tables.journal;
+    if (last?.actor === address && last.position === lastPosition && last.position > tables.root.openedPosition)
+      tables.changeRoot({ deletedMs: last.atMs, deletedPosition: last.position });
     tables.journal.remove((entry) => entry.actor === address);
     tables.journalOf.remove(address);
     tables.deadLetters.remove((letter) => letter.receiver === address);
@@ -124,8 +127,9 @@ export class MemoryWriter extends MemoryReader implements StoreWriter {
   }
 
   /** Positions are counted apart from the rows. */
-  keepPosition(): void {
-    this.#accept({});
+  rest(atMs: number): void {
+    const tables = this.#accept({ atMs });
+    tables.changeRoot({ restedMs: atMs });
   }
 
   deleteAnswers(beforeMs: number, limit: number): number {
@@ -137,9 +141,13 @@ export class MemoryWriter extends MemoryReader implements StoreWriter {
     return removed.length;
   }
 
-  deleteDeadLetters(beforeMs: number, limit: number): number {
+  deleteDeadLetters(beforeMs: number, limit: number, waiting: readonly string[]): number {
     const { deadLetters, actors, root } = this.#accept({ beforeMs, limit });
-    const letters = deadLetters.page({ after: 0, limit: Infinity }, (row) => !actors.get(row.receiver)?.quarantine);
+    const isAwaited = (receiver: ActorRow | undefined) => receiver !== undefined && (receiver.status === "active" || receiver.quarantine);
+    const letters = deadLetters.page(
+      { after: 0, limit: Infinity },
+      ({ reason, receiver }) => !(waiting.includes(reason) && isAwaited(actors.get(receiver))),
+    );
     const found = oldest(letters, beforeMs);
     const removed = new Set(found.slice(0, pageBounds({ limit }).limit).map((row) => row.position));
     deadLetters.remove((row) => removed.has(row.position));

@@ -7,12 +7,12 @@
  * Next: `memory-table.ts`.
  */
 
-import { v7 } from "uuid";
 import { engineError } from "../actor/error.ts";
 import type { Store, StoreWriter, TimerRow } from "../actor/store.ts";
 import { breach, checkRow, refusePromise } from "./check.ts";
 import { MemoryReader, Tables } from "./memory-reader.ts";
 import { MemoryWriter } from "./memory-writer.ts";
+import { freshId } from "./root-id.ts";
 
 class MemoryStore extends MemoryReader implements Store {
   /** Not through the checked getter: closing twice is harmless. */
@@ -26,12 +26,14 @@ class MemoryStore extends MemoryReader implements Store {
   beginEpoch(atMs: number): number {
     return this.#exclusive((tables) => {
       checkRow({ atMs });
-      const { epoch, openedMs, openedPosition } = tables.root;
-      const last = tables.journal.last;
-      const lastCommitMs = last && last.position > openedPosition ? last.atMs : openedMs;
+      const { epoch, openedMs, openedPosition, restedMs, deletedMs, deletedPosition } = tables.root;
+      const last = [tables.journal.last, { position: deletedPosition, atMs: deletedMs }].reduce((a, b) =>
+        (a?.position ?? 0) > (b?.position ?? 0) ? a : b,
+      );
+      const lastCommitMs = restedMs > 0 ? restedMs : last && last.position > openedPosition ? last.atMs : openedMs;
       for (const { ordinal: _, ...timer } of tables.timers.all())
         tables.timers.put(timer.key, { ...timer, state: "armed", dueMs: rebased(timer, lastCommitMs, atMs) });
-      tables.changeRoot({ epoch: epoch + 1, openedMs: atMs, openedPosition: tables.journal.lastPosition });
+      tables.changeRoot({ epoch: epoch + 1, openedMs: atMs, restedMs: 0, openedPosition: tables.journal.lastPosition });
       return epoch + 1;
     });
   }
@@ -86,5 +88,5 @@ function rebased({ policy, dueMs, delayMs }: TimerRow, lastCommitMs: number, atM
 
 /** A new, empty store in memory. */
 export function memoryStore(options: { readonly rootId?: string } = {}): Store {
-  return new MemoryStore(options.rootId ?? v7(), new Tables());
+  return new MemoryStore(options.rootId ?? freshId(), new Tables());
 }

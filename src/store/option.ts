@@ -19,5 +19,10 @@ export interface WritableOptions extends DatabaseOptions {
 export interface ClosableReader extends StoreReader {
   /** Runs `body` on one commit: whatever its owner writes meanwhile, the reads of `body` agree with each other. */
   snapshot<T>(body: () => T): T;
+  /**
+   * Where the time of the last ownership stopped: at its orderly end; or, where it had none or has not ended, at its last entry or its
+   * beginning. What a `remaining` timer has left is counted from here.
+   */
+  stopped(): { readonly atMs: number; readonly inOrder: boolean };
   close(): void;
 }

@@ -10,15 +10,16 @@
 
 import { mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { v7 } from "uuid";
 import { engineError, HoldfastError } from "../actor/error.ts";
 import { createMarker, MARKER, type Marker, placeOf, readMarker, refuseElsewhere, replaceMarker, UNNAMED_MARKER } from "./marker.ts";
 import { createPrivateFile, errorCode, lookAt, refuseShared, syncDirectory } from "./private-file.ts";
+import { freshId } from "./root-id.ts";
 
 const DATABASE = "holdfast.db";
 /** What a root is made of. Each is looked at before the root is used. */
 const FILES = [MARKER, DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`, `${DATABASE}-journal`, "owner.db", "owner.json"];
 
+/** Where a state root is, and which it is. */
 export interface Root {
   /** The real path of the directory: aliases of one root have one path. */
   readonly path: string;
@@ -134,7 +135,7 @@ function makeRoot(directory: string): Marker {
   refuseStrangers(directory);
   // The database file comes first: a marker without one then always means that the database was lost.
   createPrivateFile(join(directory, DATABASE));
-  createMarker(directory, { rootId: v7(), place: placeOf(directory) });
+  createMarker(directory, { rootId: freshId(), place: placeOf(directory) });
   return presentMarker(directory);
 }
 

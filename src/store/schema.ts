@@ -114,6 +114,7 @@ CREATE TABLE blobs (
 ALTER TABLE root ADD COLUMN opened_ms INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE root ADD COLUMN opened_position INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE root ADD COLUMN kept_position INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE root ADD COLUMN rested_ms INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE root ADD COLUMN answers_ms INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE root ADD COLUMN dead_letters_ms INTEGER NOT NULL DEFAULT 0;
 -- Read before its table goes: it may be above the last row that is left.

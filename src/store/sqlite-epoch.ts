@@ -9,13 +9,14 @@ import { breach, checkRow } from "./check.ts";
 import type { Connection } from "./connection.ts";
 import type { Standing } from "./sqlite-reader.ts";
 
+// `policy <> 'absolute'` is the condition of the partial index: only a query that repeats it is answered from that index.
 // Bounded, so that no stored number, however damaged, makes the sum a fraction, which the column would refuse (ACT-10).
 const REBASE = `
 UPDATE timers SET due_ms = min(${Number.MAX_SAFE_INTEGER}, ? + max(0, due_ms - ?)) WHERE policy <> 'absolute' AND policy = 'remaining'`;
 const RESTART = `
 UPDATE timers SET due_ms = min(${Number.MAX_SAFE_INTEGER}, ? + max(0, delay_ms)) WHERE policy <> 'absolute' AND policy = 'restart'`;
 const ARM = "UPDATE timers SET state = 'armed' WHERE state = 'parked'";
-const BEGIN = "UPDATE root SET epoch = epoch + 1, opened_ms = ?, opened_position = ? RETURNING epoch";
+const BEGIN = "UPDATE root SET epoch = epoch + 1, opened_ms = ?, opened_position = ?, rested_ms = 0 RETURNING epoch";
 
 /** Begins the next epoch inside a transaction and returns it. */
 export function beginEpoch(connection: Connection, standing: Standing, atMs: number): number {
@@ -30,8 +31,12 @@ export function beginEpoch(connection: Connection, standing: Standing, atMs: num
   return row.epoch;
 }
 
-/** The time of the last entry of the ownership that ended; of its beginning where it wrote none. */
-function lastCommitMs(connection: Connection, { openedMs, openedPosition }: Standing): number {
+/** When the ownership that ended was last there: its orderly end, its last entry, or its beginning where it wrote none. */
+export function lastCommitMs(connection: Connection, { openedMs, openedPosition, restedMs, keptPosition }: Standing): number {
+  if (restedMs > 0) return restedMs;
+  // Its last entry may be deleted: then the root remembers that one's time, and what is left in the journal is older.
+  const isDeleted = restedMs < 0;
   const sql = "SELECT at_ms AS atMs FROM journal WHERE position > ? ORDER BY position DESC LIMIT 1";
-  return connection.get<{ atMs: number }>(sql, openedPosition)?.atMs ?? openedMs;
+  const last = connection.get<{ atMs: number }>(sql, isDeleted ? Math.max(openedPosition, keptPosition) : openedPosition);
+  return last?.atMs ?? (isDeleted ? -restedMs : openedMs);
 }

@@ -49,13 +49,18 @@ SELECT machine, version, definition FROM found CROSS JOIN actors USING (ordinal)
 /** The counter of the last opening outlives rows that were cut off by force. */
 const LAST_POSITION = "max(opened_position, kept_position, coalesce((SELECT max(position) FROM journal), 0))";
 const STANDING = `
-SELECT epoch, opened_ms AS openedMs, opened_position AS openedPosition, ${LAST_POSITION} AS lastPosition FROM root`;
+SELECT epoch, opened_ms AS openedMs, opened_position AS openedPosition, rested_ms AS restedMs, kept_position AS keptPosition,
+  ${LAST_POSITION} AS lastPosition FROM root`;
 
 /** Where a root stands. */
 export interface Standing {
   readonly epoch: number;
   /** When the present ownership began. */
   readonly openedMs: number;
+  /** When the last ownership ended in order; 0 where it did not, or has not; below 0 the time of its last entry, which was deleted. */
+  readonly restedMs: number;
+  /** The last position when it ended in order, or when the last entry was deleted. */
+  readonly keptPosition: number;
   /** The last position at that time. */
   readonly openedPosition: number;
   /** The last position now. */

@@ -151,9 +151,11 @@ export class SqliteWriter extends SqliteReader implements StoreWriter {
     this.#delete("DELETE FROM blobs WHERE digest = ?", digest);
   }
 
-  keepPosition(): void {
+  rest(atMs: number): void {
     this.#alive();
+    checkRow({ atMs });
     keepPosition(this.connection, this.#lastPosition);
+    this.connection.run("UPDATE root SET rested_ms = ?", atMs);
   }
 
   deleteActor(address: string, atMs: number): void {
@@ -168,10 +170,10 @@ export class SqliteWriter extends SqliteReader implements StoreWriter {
     return removeAnswers(this.connection, beforeMs, limit);
   }
 
-  deleteDeadLetters(beforeMs: number, limit: number): number {
+  deleteDeadLetters(beforeMs: number, limit: number, waiting: readonly string[]): number {
     this.#alive();
     checkRow({ beforeMs, limit });
-    return removeDeadLetters(this.connection, beforeMs, limit);
+    return removeDeadLetters(this.connection, beforeMs, limit, waiting);
   }
 
   #delete(sql: string, key: string | number): void {

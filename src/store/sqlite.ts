@@ -13,7 +13,7 @@ import { refusePromise } from "./check.ts";
 import { Connection } from "./connection.ts";
 import { openReadable, openWritable } from "./database.ts";
 import type { ClosableReader, DatabaseOptions, WritableOptions } from "./option.ts";
-import { beginEpoch } from "./sqlite-epoch.ts";
+import { beginEpoch, lastCommitMs } from "./sqlite-epoch.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { SqliteWriter } from "./sqlite-writer.ts";
 
@@ -62,6 +62,11 @@ export class SqliteStore extends SqliteReader implements Store {
 class ReadOnlySqlite extends SqliteReader implements ClosableReader {
   snapshot<T>(body: () => T): T {
     return this.connection.snapshot(body);
+  }
+
+  stopped(): { readonly atMs: number; readonly inOrder: boolean } {
+    const standing = this.standing();
+    return { atMs: lastCommitMs(this.connection, standing), inOrder: standing.restedMs > 0 };
   }
 
   close(): void {

@@ -89,7 +89,7 @@ export function deletion(promised: Promised): void {
     const body = (writer: StoreWriter) => {
       writer.deleteActor("m/a", 1);
       writer.deleteAnswers(NOW_MS + 1, 10);
-      writer.deleteDeadLetters(NOW_MS + 1, 10);
+      writer.deleteDeadLetters(NOW_MS + 1, 10, []);
       writer.deleteDeadLetter(2);
       writer.appendEntry(entryRow("m/b", 3));
       throw new Error("undone");
@@ -150,25 +150,32 @@ export function watermarks(promised: Promised): void {
     assert.equal(store.write(epoch, (writer) => writer.deleteAnswers(150, 5)), 0); // biome-ignore format: one line says it
     assert.equal(store.watermarks().answersMs, 100);
   });
-  promised("dead letters are removed likewise, but not those to an actor that is set aside", (store, epoch) => {
+  promised("dead letters are removed likewise, but not those that wait for an actor that is unfinished or set aside", (store, epoch) => {
     store.write(epoch, (writer) => {
-      writer.putActor(actorRow("m/aside", { quarantine: { code: "c", message: "m", atMs: 1 } }));
+      const quarantine = { code: "c", message: "m", atMs: 1 };
+      writer.putActor(actorRow("m/aside", { quarantine }));
+      writer.putActor(actorRow("m/over", { status: "final", quarantine }));
+      writer.putActor(actorRow("m/ended", { status: "final" }));
       writer.putActor(actorRow("m/a"));
-      for (const [receiver, atMs] of [["m/a", 30], ["m/aside", 5], ["m/gone", 10], ["m/a", 20], ["m/a", 99]] as const) // biome-ignore format: a table
-        writer.putDeadLetter(letterRow(receiver, { atMs }));
+      for (const [receiver, reason, atMs] of [
+        ["m/a", "other", 30], ["m/aside", "wait", 5], ["m/gone", "wait", 10], ["m/a", "other", 20], ["m/a", "other", 99],
+        ["m/a", "late", 6], ["m/over", "wait", 7], ["m/ended", "wait", 40], ["m/aside", "other", 41],
+      ] as const) // biome-ignore format: a table
+        writer.putDeadLetter(letterRow(receiver, { reason, atMs }));
     });
     const kept = () => store.deadLetters({}, ALL).map((row) => row.atMs);
-    assert.equal(store.write(epoch, (writer) => writer.deleteDeadLetters(50, 2)), 2); // biome-ignore format: one line says it
-    assert.deepEqual([kept(), store.watermarks().deadLettersMs], [[30, 5, 99], 30]);
-    assert.equal(store.write(epoch, (writer) => writer.deleteDeadLetters(50, 2)), 1); // biome-ignore format: one line says it
-    assert.deepEqual([kept(), store.watermarks().deadLettersMs], [[5, 99], 50]);
-    assert.equal(store.write(epoch, (writer) => writer.deleteDeadLetters(50, 2)), 0); // biome-ignore format: one line says it
+    const remove = (limit: number) => store.write(epoch, (writer) => writer.deleteDeadLetters(50, limit, ["wait", "late"]));
+    assert.equal(remove(2), 2);
+    assert.deepEqual([kept(), store.watermarks().deadLettersMs], [[30, 5, 99, 6, 7, 40, 41], 30]);
+    assert.equal(remove(4), 3);
+    assert.deepEqual([kept(), store.watermarks().deadLettersMs], [[5, 99, 6, 7], 50]);
+    assert.equal(remove(2), 0);
     assert.equal(store.watermarks().answersMs, 0);
   });
   promised("limits out of bounds are refused", (store, epoch) => {
     for (const limit of [0, 1001, 1.5]) {
       assert.throws(() => store.write(epoch, (writer) => writer.deleteAnswers(1, limit)));
-      assert.throws(() => store.write(epoch, (writer) => writer.deleteDeadLetters(1, limit)));
+      assert.throws(() => store.write(epoch, (writer) => writer.deleteDeadLetters(1, limit, [])));
     }
   });
   promised("one dead letter can be deleted, and its position is not given out again", (store, epoch) => {

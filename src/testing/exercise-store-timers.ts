@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Store, TimerRow } from "../actor/store.ts";
-import { ALL, entryRow, everything, NOW_MS, type Promised, timerRow } from "./store-row.ts";
+import { ALL, actorRow, entryRow, everything, NOW_MS, type Promised, timerRow } from "./store-row.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -89,6 +89,46 @@ export function openings(promised: Promised): void {
     store.write(next, (writer) => writer.appendEntry(entryRow("m/a", 3, { atMs: 9100 })));
     store.beginEpoch(20_000);
     assert.deepEqual(dues(store), [1500, 20_200, 20_500]);
+  });
+  promised("an ownership that ended in order was there until then", (store, epoch) => {
+    running(store, epoch);
+    store.write(epoch, (writer) => writer.rest(1300));
+    store.beginEpoch(9000);
+    assert.deepEqual(dues(store), [1500, 9200, 9500]);
+    // Not the next one, which did not.
+    store.beginEpoch(20_000);
+    assert.deepEqual(dues(store), [1500, 20_200, 20_500]);
+  });
+  promised("a last entry that was deleted still says when the last commit was, until a later one does", (store, epoch) => {
+    running(store, epoch);
+    const end = (name: string, seq: number, at: number) =>
+      store.write(epoch, (writer) => {
+        writer.putActor(actorRow(name, { status: "final", seq }));
+        writer.appendEntry(entryRow(name, seq, { atMs: at }));
+      });
+    const remove = (owner: number, ...names: string[]) =>
+      store.write(owner, (writer) => names.forEach((name) => void writer.deleteActor(name, 8000)));
+    end("m/b", 1, 1300);
+    end("m/c", 1, 1400);
+    remove(epoch, "m/c", "m/b");
+    assert.throws(() => store.write(epoch, (writer) => [writer.deleteActor("m/a", 1)]));
+    const next = store.beginEpoch(9000);
+    assert.deepEqual(dues(store), [1500, 9100, 9500]);
+    store.write(next, (writer) => {
+      writer.putActor(actorRow("m/d", { status: "final" }));
+      writer.appendEntry(entryRow("m/d", 1, { atMs: 9010 }));
+    });
+    remove(next, "m/d");
+    store.write(next, (writer) => {
+      writer.putActor(actorRow("m/e", { status: "final" }));
+      writer.appendEntry(entryRow("m/e", 1, { atMs: 9020 }));
+    });
+    const third = store.beginEpoch(20_000);
+    assert.deepEqual(dues(store), [1500, 20_080, 20_500]);
+    // One of an ownership before says nothing of this one.
+    remove(third, "m/e");
+    store.beginEpoch(30_000);
+    assert.deepEqual(dues(store), [1500, 30_080, 30_500]);
   });
   promised("a remaining timer that was overdue already is due at once", (store, epoch) => {
     running(store, epoch);

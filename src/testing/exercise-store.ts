@@ -219,7 +219,7 @@ function refusals(promised: Promised): void {
       () => kept.deleteDeadLetter(1),
       () => kept.deleteActor("m/a", 1),
       () => kept.deleteAnswers(1, 1),
-      () => kept.deleteDeadLetters(1, 1),
+      () => kept.deleteDeadLetters(1, 1, []),
       () => kept.advanceActor(1, actorRow("m/a")),
     ])
       assert.throws(late, /after its write/);

@@ -368,7 +368,7 @@ describe.each(STORES)("delete() (%s)", (kind) => {
     const actor = await make(engine);
     await actor.stop();
     await actor.delete();
-    const [entry] = (await make(engine, "b").then(() => engine.store.entries({ limit: 10 }))) ?? [];
+    const [entry] = (await make(engine, "b").then(() => engine.reader.entries({ limit: 10 }))) ?? [];
     expect([entry?.position, engine.verify().faults]).toEqual([3, []]);
   });
 
@@ -379,7 +379,7 @@ describe.each(STORES)("delete() (%s)", (kind) => {
     expect(await rejection(make(engine))).toMatchObject({ code: "actor_deleted" });
     const other = await make(engine, "other");
     const create = { type: "count.create", id: "a", start: 0, keys: [] as string[] } as const;
-    expect(await rejection(other.send(create))).toMatchObject({ code: "identity_taken" });
+    expect(await rejection(other.send(create))).toMatchObject({ code: "identity_taken", message: expect.stringContaining("was deleted") });
     expect([other.row().seq, engine.get(counter, "a"), engine.verify().faults]).toEqual([1, undefined, []]);
   });
 

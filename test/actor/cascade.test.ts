@@ -8,14 +8,14 @@ describe.each(STORES)("a delivery (%s)", (kind) => {
   it("is folded in by the commit of its sender", async () => {
     const engine = await open(place(kind).store);
     const [a, b] = [await make(engine, "a"), await make(engine, "b")];
-    const before = engine.store.lastPosition();
+    const before = engine.reader.lastPosition();
     await a.send({ type: "count.tell", to: b.address, by: 3 });
     expect([a, b].map((actor) => actor.getSnapshot().context.count)).toEqual([3, 3]);
     expect(journal(engine, b.address).at(-1)).toMatchObject({
       event: { type: "count.added", by: 3 },
       cause: { kind: "delivery", from: a.address, seq: 2 },
     });
-    expect(engine.store.lastPosition() - before).toBe(2);
+    expect(engine.reader.lastPosition() - before).toBe(2);
   });
 
   it("can reach its own sender, after its transition", async () => {
@@ -153,7 +153,7 @@ describe.each(STORES)("a cascade (%s)", (kind) => {
     const actor = await make(engine);
     await actor.send({ type: "count.create", id: "b", start: 7, keys: ["k"] });
     expect(engine.get(counter, "b")?.getSnapshot().context.count).toBe(7);
-    expect(engine.store.identity("k")).toBe("counter/b");
+    expect(engine.reader.identity("k")).toBe("counter/b");
     expect(journal(engine, "counter/b")).toMatchObject([
       { seq: 1, event: { input: { start: 7 }, keys: ["k"] }, cause: { kind: "creation", from: "counter/a", seq: 2 } },
     ]);

@@ -97,7 +97,7 @@ describe.each(STORES)("a storage error (%s)", (kind) => {
       [1, 0],
       [1, 0],
     ]);
-    expect([engine.get(counter, "c"), engine.store.answer("counter/a", "k"), engine.store.lastPosition()]).toEqual([
+    expect([engine.get(counter, "c"), engine.reader.answer("counter/a", "k"), engine.reader.lastPosition()]).toEqual([
       undefined,
       undefined,
       2,
@@ -178,7 +178,7 @@ describe.each(STORES)("a fold (%s)", (kind) => {
     await b.send({ type: "once.start", by: 5 });
     await b.waitFor((snapshot) => snapshot.matches("idle"));
     await b.send({ type: "count.end" });
-    expect(engine.verify()).toEqual({ ok: true, actors: 2, entries: 9, faults: [] });
+    expect(engine.verify()).toEqual({ ok: true, actors: 2, entries: 9, unfolded: {}, faults: [] });
   });
 
   it("of a machine that reads the time does not; the purity trap finds it before (ACT-4)", async () => {

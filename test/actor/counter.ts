@@ -80,7 +80,7 @@ export async function rejection(
 
 /** The stored journal of an actor, parsed. */
 export function journal(engine: Engine, actor = "counter/a") {
-  return engine.store.journal(actor, { limit: 1000 }).map((row) => ({
+  return engine.reader.journal(actor, { limit: 1000 }).map((row) => ({
     seq: row.seq,
     event: JSON.parse(row.event),
     cause: JSON.parse(row.cause),

@@ -210,3 +210,32 @@ it("a root without its row is refused, with the code", async () => {
   tamper("DELETE FROM root");
   expect(await start()).toMatchObject({ refused: "journal_damaged" });
 });
+
+it.each([
+  { id: "a", wrong: "final", says: "its row says final, its snapshot active" },
+  { id: "over", wrong: "active", says: "its row says active, its snapshot done" },
+])("the status of $id damaged to $wrong sets it aside, and no neighbour in its group fails", async ({ id, wrong, says }) => {
+  const path = join(temporary(), "root.db");
+  const open = async () => {
+    const store = openSqliteStore({ file: path, synchronous: "normal" });
+    return openEngine(store, { ...options(), release: () => store.close() });
+  };
+  const first = await open();
+  for (const each of ["a", "over"]) await first.create(counter, each, { input: { start: 0 } });
+  await first.get(counter, "over")?.send({ type: "count.end" });
+  await first.close();
+  const db = new Database(path);
+  db.prepare("UPDATE actors SET status = ? WHERE id = ?").run(wrong, id);
+  db.close();
+  const engine = await open();
+  const [deleted, neighbour] = await Promise.allSettled([
+    engine.get(counter, id)?.delete(),
+    engine.create(counter, "neighbour", { input: { start: 0 } }),
+  ]);
+  expect(deleted).toMatchObject({ status: "rejected", reason: { code: "actor_quarantined" } });
+  expect(neighbour?.status).toBe("fulfilled");
+  expect(engine.list({ quarantined: true })).toMatchObject([{ id, quarantine: { code: "snapshot_damaged", message: says } }]);
+  await engine.release(`counter/${id}`);
+  expect(engine.verify().faults).toEqual([]);
+  await engine.close();
+});

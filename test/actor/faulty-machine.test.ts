@@ -116,7 +116,7 @@ describe("a machine that misbehaves", () => {
     const engine = await made();
     const [a, b] = [await engine.create(odd, "a", { input: {} }), await engine.create(odd, "b", { input: {} })];
     expect(await a.send({ type: "odd.pass", to: b.address, with: "a" })).toMatchObject({ kind: "accepted" });
-    expect([a.row().quarantine, b.row().quarantine?.message]).toEqual([null, "odd/a belongs to odd/a"]);
+    expect([a.row().quarantine, b.row().quarantine?.message]).toEqual([null, "odd/a exists already"]);
     await engine.close();
   });
 

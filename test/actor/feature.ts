@@ -29,6 +29,7 @@ import {
 } from "xstate";
 import { z } from "zod";
 import { effect } from "../../machines/action.ts";
+import { DELAY_LIMIT_MS } from "../../src/actor/delay.ts";
 import { inState, thing } from "./thing.ts";
 
 /** An event that is taken, one that is ignored, or time that passes; 0 ms: whatever is under way. */
@@ -207,7 +208,7 @@ export const SUPPORTED: readonly Supported[] = [
   },
   {
     feature: "a delay that is a function",
-    note: "it gives milliseconds from 0, or its transition fails with `machine_threw`",
+    note: `it gives milliseconds from 0 to ${DELAY_LIMIT_MS.toLocaleString("en-US")} (a hundred years), or its transition fails with \`machine_threw\``,
     machine: thing(
       { context: { wait: 20 }, initial: "one", states: { one: { after: { soon: "two" } }, two: {} } },
       { delays: { soon: ({ context }: any) => context.wait } },

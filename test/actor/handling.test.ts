@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EffectCall } from "../../src/actor/handler.ts";
-import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
+import { type FaultSubject, faultPoints, simulatedClock } from "../../src/testing/index.ts";
 import { counter, journal, make, open, place, rejection, STORES } from "./counter.ts";
 import { flushed, held } from "./held.ts";
 
@@ -165,6 +165,57 @@ describe.each(STORES)("an effect that is done at least once (%s)", (kind) => {
   });
 });
 
+describe.each(STORES)("a result that cannot be committed (%s)", (kind) => {
+  const isResult = ({ entries }: FaultSubject) => entries?.some((entry) => entry.event.includes("work.done")) ?? false;
+
+  it("is submitted again after growing waits, and its handler does not run again", async () => {
+    const clock = simulatedClock();
+    const points = faultPoints();
+    let runs = 0;
+    const engine = await open(place(kind).store, { clock, probe: points.probe, effects: { work: async () => ({ by: ++runs }) } });
+    const actor = await make(engine);
+    const lost = lossesOf(actor);
+    for (const nth of [1, 2, 3]) points.throwAt("commit.inside", new Error("disk"), { nth, where: isResult });
+    await actor.send(start);
+    for (const [nth, wait] of [100, 200, 400].entries()) {
+      await clock.due(wait);
+      expect([lost.length, engine.effects().map((row) => row.state)]).toEqual([nth + 1, ["open"]]);
+      clock.advance(wait - 1);
+      await flushed();
+      expect(lost.length).toBe(nth + 1);
+      clock.advance(1);
+    }
+    expect((await actor.waitFor(idle)).context.count).toBe(1);
+    expect([runs, lost.length, engine.effects(), clock.waiting]).toEqual([1, 3, [], 0]);
+  });
+
+  it("is not waited for longer than ten seconds", async () => {
+    const clock = simulatedClock();
+    const points = faultPoints();
+    const engine = await open(place(kind).store, { clock, probe: points.probe });
+    const actor = await make(engine);
+    for (let nth = 1; nth <= 12; nth++) points.throwAt("commit.inside", new Error("disk"), { nth, where: isResult });
+    await actor.send(start);
+    for (let nth = 1; nth <= 12; nth++) {
+      await clock.due(10_000);
+      clock.advance(10_000);
+    }
+    expect((await actor.waitFor(idle)).context.count).toBe(5);
+  });
+
+  it("is dropped where its effect has ended meanwhile", async () => {
+    const clock = simulatedClock();
+    const points = faultPoints();
+    const engine = await open(place(kind).store, { clock, probe: points.probe });
+    const actor = await make(engine);
+    points.throwAt("commit.inside", new Error("disk"), { where: isResult });
+    await actor.send(start);
+    await clock.due(100);
+    await actor.send({ type: "work.leave" });
+    expect([engine.effects(), clock.waiting]).toEqual([[], 0]);
+  });
+});
+
 describe.each(STORES)("an effect that is done at most once (%s)", (kind) => {
   const once = { type: "once.start", by: 5 } as const;
 
@@ -185,19 +236,39 @@ describe.each(STORES)("an effect that is done at most once (%s)", (kind) => {
     expect(states).toEqual(["started"]);
   });
 
-  it("does not run where that commit fails, and can be started by recover()", async () => {
+  it("does not run where that commit fails, and asks for it again after growing waits", async () => {
+    const clock = simulatedClock();
     const points = faultPoints();
     const work = held();
-    const engine = await open(place(kind).store, { probe: points.probe, effects: { once: work.handler } });
+    const engine = await open(place(kind).store, { clock, probe: points.probe, effects: { once: work.handler } });
     const actor = await make(engine);
-    const lost = lostOf(actor);
-    points.throwAt("commit.inside", new Error("disk"), { nth: 2 });
+    const lost = lossesOf(actor);
+    for (const nth of [2, 3]) points.throwAt("commit.inside", new Error("disk"), { nth });
     await actor.send(once);
-    await lost;
-    expect([work.calls.length, engine.effects().map((row) => row.state)]).toEqual([0, ["open"]]);
-    await engine.recover();
+    await clock.due(100);
+    expect([work.calls.length, engine.effects().map((row) => row.state), lost.length]).toEqual([0, ["open"], 1]);
+    clock.advance(100);
+    await clock.due(200);
+    expect([work.calls.length, lost.length]).toEqual([0, 2]);
+    clock.advance(200);
     (await work.called(1)).resolve({ by: 5 });
     expect((await actor.waitFor(idle)).context.count).toBe(5);
+  });
+
+  it("is not asked to start again once it shall stop", async () => {
+    const clock = simulatedClock();
+    const points = faultPoints();
+    const work = held();
+    const engine = await open(place(kind).store, { clock, probe: points.probe, effects: { once: work.handler } });
+    const actor = await make(engine);
+    points.throwAt("commit.inside", new Error("disk"), { nth: 2 });
+    await actor.send(once);
+    await clock.due(100);
+    await actor.send({ type: "once.abort" });
+    await actor.waitFor(({ context }) => context.log.includes("once.aborted"));
+    clock.advance(100);
+    await flushed();
+    expect([work.calls.length, engine.effects(), clock.waiting]).toEqual([0, [], 0]);
   });
 
   it("is unknown to the next owner, who does not run it again", async () => {
@@ -232,23 +303,24 @@ describe.each(STORES)("an effect that is done at most once (%s)", (kind) => {
     expect([actor.getSnapshot().context.count, engine.effects()]).toEqual([0, []]);
   });
 
-  it("is settled by recover() where not even that could be committed", async () => {
+  it("is unknown later where not even that can be committed at once", async () => {
+    const clock = simulatedClock();
     const points = faultPoints();
-    const engine = await open(place(kind).store, { probe: points.probe });
+    const engine = await open(place(kind).store, { clock, probe: points.probe });
     const actor = await make(engine);
-    // The commit of the result, and the one that would say that it is unknown.
+    const lost = lossesOf(actor);
+    // The commit of the result, and the first two that would say that it is unknown.
     points.callAt("effect.after", () => {
-      for (const nth of [1, 2]) points.throwAt("commit.before", new Error("disk"), { nth });
-    });
-    const ended = new Promise<void>((resolve) => {
-      points.callAt("effect.after", () => points.callAt("commit.before", () => resolve(), { nth: 2 }));
+      for (const nth of [1, 2, 3]) points.throwAt("commit.before", new Error("disk"), { nth });
     });
     await actor.send(once);
-    await ended;
-    await flushed();
-    expect(engine.effects()).toMatchObject([{ state: "started" }]);
-    await engine.recover();
-    expect(actor.getSnapshot().context.log).toContain("effect.unknown");
+    await clock.due(100);
+    expect([engine.effects().map((row) => row.state), lost.length]).toEqual([["started"], 2]);
+    clock.advance(100);
+    await clock.due(200);
+    clock.advance(200);
+    await actor.waitFor(({ context }) => context.log.includes("effect.unknown"));
+    expect([lost.length, engine.effects()]).toEqual([3, []]);
   });
 
   it("is tried once: its first failure is final", async () => {
@@ -507,4 +579,11 @@ async function rejectionOrIdle(actor: Awaited<ReturnType<typeof make>>): Promise
 async function lostOf(actor: Awaited<ReturnType<typeof make>>): Promise<unknown> {
   for await (const watched of actor.watchAll()) if (watched.kind === "lost") return watched;
   return undefined;
+}
+
+/** All failures to commit for this actor's effects, from now on. */
+function lossesOf(actor: Awaited<ReturnType<typeof make>>): unknown[] {
+  const lost: unknown[] = [];
+  actor.onLost((effect, error) => lost.push([effect, error]));
+  return lost;
 }

@@ -1,6 +1,7 @@
 /** Handlers that wait for their test, and the end of what is under way. */
 
 import type { EffectCall } from "../../src/actor/handler.ts";
+import type { FaultPoints } from "../../src/testing/index.ts";
 
 /** A handler whose calls wait until the test settles them. */
 export function held() {
@@ -24,6 +25,11 @@ export function held() {
       }
     },
   };
+}
+
+/** Resolves when something holds: it is asked now and after each commit. */
+export async function committed(points: FaultPoints, holds: () => boolean): Promise<void> {
+  while (!holds()) await points.reached("commit.after");
 }
 
 /** Lets everything that was asked for be committed: some turns of the event loop, no time. */

@@ -38,7 +38,7 @@ function child({ path, log }: Root, kill?: Kill): Promise<ChildEnd> {
 const logOf = ({ log }: Root): string[] => (existsSync(log) ? readFileSync(log, "utf8").split("\n").slice(0, -1) : []);
 
 function journalOf(actors: Engine, actor: string) {
-  return actors.store.journal(actor, { limit: 1000 }).map((row) => ({
+  return actors.reader.journal(actor, { limit: 1000 }).map((row) => ({
     seq: row.seq,
     event: JSON.parse(row.event) as { type: string; effect?: string },
     cause: JSON.parse(row.cause) as { kind: string; key?: string },

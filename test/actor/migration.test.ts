@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { StoredActor } from "../../src/actor/declaration.ts";
+import { DELAY_LIMIT_MS } from "../../src/actor/delay.ts";
 import type { Engine } from "../../src/actor/engine.ts";
 import { faultPoints, purityTrap, simulatedClock } from "../../src/testing/index.ts";
 import { journal, place, rejection, STORES } from "./counter.ts";
@@ -89,13 +90,28 @@ describe.each(STORES)("a migration (%s)", (kind) => {
     const engine = await sail(store, machine);
     expect(engine.timers().map(({ key, dueMs }) => [key, dueMs])).toEqual([
       [soon?.key, (soon?.dueMs ?? 0) + 7],
-      ["ship/a:3:t1", (later?.dueMs ?? 0) + 16],
+      ["ship/a:3:1", (later?.dueMs ?? 0) + 16],
     ]);
     expect(store.timer(later?.key ?? "")).toBeUndefined();
     expect(engine.effects().map(({ key, name, params, child }) => [key, name, params, child])).toEqual([
       ["ship/b:2:0", "job", '{"by":50}', null],
-      ["ship/c:3:e0", "job", '{"by":3}', null],
+      ["ship/c:3:0", "job", '{"by":3}', null],
     ]);
+    expect(engine.verify().faults).toEqual([]);
+    await engine.close();
+  });
+
+  it("gives new effects and new timers keys of its entry, each its own", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [{ type: "wait" }] });
+    const machine = ship2((stored) => {
+      const old = moved.migrate(stored);
+      const effects = [1, 2].map((by) => ({ name: "job", params: { by }, scope: "" }));
+      return { ...old, effects, timers: old.timers.map(({ key: _, ...fresh }) => fresh) };
+    });
+    const engine = await sail(store, machine);
+    expect(engine.effects().map(({ key }) => key)).toEqual(["ship/a:3:0", "ship/a:3:1"]);
+    expect(engine.timers().map(({ key }) => key)).toEqual(["ship/a:3:2", "ship/a:3:3"]);
     expect(engine.verify().faults).toEqual([]);
     await engine.close();
   });
@@ -197,6 +213,10 @@ describe.each(STORES)("an actor whose migration fails (%s)", (kind) => {
       "$",
     ],
     ["gives nothing", () => undefined, "$"],
+    ["gives a value that contains itself", part({ value: endless() }), "$"],
+    ["gives something that throws when it is read", part({ value: throwing() }), "$"],
+    ["gives a context that throws when it is read", part({ context: throwing() }), "$"],
+    ["gives a context that contains itself", part({ context: endless() }), "context"],
     ["gives a state that is not there", part({ value: "nowhere" }), "value"],
     ["gives a value that is none", part({ value: 5 }), "value"],
     ["gives a value with something else in it", part({ value: { rest: 5 } }), "value"],
@@ -215,6 +235,7 @@ describe.each(STORES)("an actor whose migration fails (%s)", (kind) => {
     ["gives a timer of a state that is not active", timer({ id: "xstate.after.soon.ship.rest" }), "timers.0.id"],
     ["gives a timer another event", timer({ event: { type: "add", by: 1 } }), "timers.0.event"],
     ["gives a timer no time", timer({ dueMs: -1 }), "timers.0.dueMs"],
+    ["gives a timer a longer delay than any may be", timer({ delayMs: DELAY_LIMIT_MS + 1 }), "timers.0.delayMs"],
     [
       "gives a timer twice",
       (stored) => {
@@ -273,3 +294,18 @@ describe.each(STORES)("an actor whose migration fails (%s)", (kind) => {
     await engine.close();
   });
 });
+
+function endless(): object {
+  const value: Record<string, unknown> = {};
+  value.a = value;
+  return value;
+}
+
+function throwing(): object {
+  return Object.defineProperty({}, "a", {
+    enumerable: true,
+    get: () => {
+      throw new Error("not to be read");
+    },
+  });
+}

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { effect } from "../../machines/action.ts";
 import type { Engine } from "../../src/actor/engine.ts";
@@ -69,6 +69,52 @@ describe("an outbox", () => {
     await import("../../src/actor/handling.ts");
     await flushed();
     expect([work.calls.length, store.effect("two/a:2:0")?.state]).toEqual([0, "open"]);
+  });
+});
+
+describe.each(STORES)("the code that handles effects, where it cannot be loaded (%s)", (kind) => {
+  const HANDLING = "../../src/actor/handling.ts";
+  function unloadable() {
+    vi.doMock(HANDLING, () => {
+      throw new Error("too many open files");
+    });
+    onTestFinished(() => vi.doUnmock(HANDLING));
+  }
+
+  it("is said to be lost, and the effects stay open for recover(), each in its turn", async () => {
+    unloadable();
+    const one = workers("one", { concurrency: 1 });
+    const work = held();
+    const engine = await open(place(kind).store, { machines: [one], effects: { work: work.handler } });
+    const lost: unknown[] = [];
+    for (const id of ["a", "b"]) engine.feed.subscribe(`one/${id}`, (signal) => void (signal.kind === "lost" && lost.push(signal.effect)));
+    const [a, b] = await busy(engine, one, ["a", "b"]);
+    await expect.poll(() => lost).toEqual(["work", "work"]);
+    expect(engine.effects().map(({ state }) => state)).toEqual(["open", "open"]);
+    vi.doUnmock(HANDLING);
+    await engine.recover();
+    (await work.called(1)).resolve(null);
+    await a?.waitFor((snapshot) => snapshot.matches("idle"));
+    (await work.called(2)).resolve(null);
+    await b?.waitFor((snapshot) => snapshot.matches("idle"));
+  });
+
+  it("is said to be lost also for one that is asked to stop while it waits for its turn", async () => {
+    const one = workers("one", { concurrency: 1 });
+    const work = held();
+    const engine = await open(place(kind).store, { machines: [one], effects: { work: work.handler } });
+    const [a, b] = await busy(engine, one, ["a", "b"]);
+    const first = await work.called(1);
+    const lost: unknown[] = [];
+    engine.feed.subscribe("one/b", (signal) => void (signal.kind === "lost" && lost.push(signal.effect)));
+    unloadable();
+    await b?.send({ type: "stop" });
+    await expect.poll(() => lost).toEqual(["work"]);
+    vi.doUnmock(HANDLING);
+    first.resolve(null);
+    await a?.waitFor((snapshot) => snapshot.matches("idle"));
+    await engine.recover();
+    expect((await work.called(2)).call.actor).toBe("one/b");
   });
 });
 

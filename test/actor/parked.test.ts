@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import type { Engine } from "../../src/actor/engine.ts";
+import { describe, expect, it, vi } from "vitest";
+import { type Engine, openEngine } from "../../src/actor/engine.ts";
 import type { Store } from "../../src/actor/store.ts";
 import { faultPoints } from "../../src/testing/index.ts";
 import { journal, place, rejection, STORES } from "./counter.ts";
@@ -32,6 +32,23 @@ describe.each(STORES)("a machine that was changed under the same version (%s)", 
     await engine.close();
   });
 
+  it("tells those who look at a parked actor or wait for it, and says at the opening that there are any", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [] });
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const engine = await sail(store, tagged);
+    const said = warn.mock.calls.map(([text]) => String(text));
+    warn.mockRestore();
+    expect(said).toEqual([expect.stringContaining("ship, version 1, are parked as machine_changed (ship/a)")]);
+    const actor = ref(engine, tagged, "a");
+    expect(actor.can({ type: "add", by: 1 } as never)).toBe(false);
+    expect(await rejection(actor.waitFor(() => false))).toMatchObject({ code: "machine_changed" });
+    const told = Promise.withResolvers<unknown>();
+    actor.subscribe({ error: told.resolve });
+    expect(await told.promise).toMatchObject({ code: "machine_changed" });
+    await engine.close();
+  });
+
   it("is accepted with `refold` where its journals give the same facts, requests and snapshots", async () => {
     const { store } = place(kind);
     await harbour(store, {
@@ -49,6 +66,27 @@ describe.each(STORES)("a machine that was changed under the same version (%s)", 
     const again = await sail(store, tagged);
     expect(await send(again, tagged, "a", { type: "add", by: 1 })).toMatchObject({ kind: "accepted" });
     await again.close();
+  });
+
+  it("is accepted with `refold` with another policy of a delay, which its timers take over", async () => {
+    const { store } = place(kind);
+    const policed = (soon?: string) => shipOf({ version: "1", schemas: soon === undefined ? {} : { delays: { soon } } });
+    await harbour(store, { a: [{ type: "wait" }] }, policed("restart"));
+    const due = () => store.timers({ actor: "ship/a" }, { limit: 9 }).map((row) => [row.delay, row.policy, row.dueMs]);
+    const startMs = simulatedClock().now();
+    const restart = async (machine: typeof ship, lateMs: number) => {
+      const engine = await sail(store, machine, { changed: "refold", clock: simulatedClock(startMs + lateMs) });
+      expect([await send(engine, machine, "a", { type: "add", by: 1 }), engine.verify().faults]).toMatchObject([{ kind: "accepted" }, []]);
+      await engine.close();
+      return due()[0];
+    };
+    expect(await restart(policed("restart"), 300)).toEqual(["soon", "restart", startMs + 1300]);
+    expect(await restart(policed("remaining"), 500)).toEqual(["soon", "remaining", startMs + 1500]);
+    expect([...checkUpgrade(store, new Map([["ship", registrationOf(policed(), handlersOf(policed()))]]), (body) => body(), "refold")]).toMatchObject([
+      { actor: "ship/a", verdict: "same" },
+    ]);
+    expect(await restart(policed(), 600)).toEqual(["soon", "absolute", startMs + 1000]);
+    expect(await restart(policed(), 700)).toEqual(["soon", "absolute", startMs + 1000]);
   });
 
   it("parks with `refold` those whose journals give something else, and no others", async () => {
@@ -193,6 +231,42 @@ describe.each(STORES)("what a parked actor is told (%s)", (kind) => {
     const before = store.deadLetters({}, { limit: 9 });
     await (await sail(store, failing)).close();
     expect(store.deadLetters({}, { limit: 9 })).toEqual(before);
+  });
+});
+
+describe.each(STORES)("what a parked actor is told, at an opening that only acts (%s)", (kind) => {
+  const JOB = "ship/a:2:0";
+  const deeds: Record<string, [(engine: Engine, machine: typeof ship) => Promise<unknown>, string[]]> = {
+    "a result by hand": [(engine) => engine.resolve(JOB, { output: 1 }), ["job.done"]],
+    "another try": [(engine) => engine.retry(JOB), []],
+    "an event": [(engine, machine) => send(engine, machine, "a", { type: "end" }), ["end"]],
+    "a delivery": [(engine, machine) => send(engine, machine, "s", { type: "tell", to: "ship/a", event: { type: "end" } }), ["end"]],
+  };
+  it.each(Object.keys(deeds))("is delivered before %s, and starts nothing", async (name) => {
+    const [deed, follows] = deeds[name] as (typeof deeds)[string];
+    // By a deploy that migrates it, and by one that goes back.
+    for (const [machine, migrated] of [
+      [ship2(), ["engine.migrated"]],
+      [ship, []],
+    ] as const) {
+      const { store } = place(kind);
+      const first = await sail(store, ship, { effects: { job: () => Promise.reject({ message: "no", retryable: false }) } });
+      for (const id of ["a", "s"]) await first.create(ship, id, { input: { start: 1 } as never });
+      await send(first, ship, "a", { type: "work", by: 1 });
+      await expect.poll(() => first.effects().map(({ key, state }) => [key, state])).toEqual([[JOB, "exhausted"]]);
+      await first.close();
+      const parking = await sail(store, unmigrated);
+      const sender = await parking.create(unmigrated, "t", { input: { start: 1 } as never });
+      for (const by of [2, 3]) await sender.send({ type: "tell", to: "ship/a", event: add(by) } as never);
+      // A root whose newer machines have ended may be opened by the older program.
+      await sender.send({ type: "end" } as never);
+      await parking.close();
+      const engine = await openEngine(store, { machines: [machine], start: false });
+      await deed(engine, machine);
+      expect(types(engine, "ship/a")).toEqual(["xstate.init", "work", ...migrated, "add", "add", ...follows]);
+      expect([engine.deadLetters(), engine.verify().faults]).toEqual([[], []]);
+      await engine.close();
+    }
   });
 });
 

@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { assign } from "xstate";
+import { z } from "zod";
 import type { Engine } from "../../src/actor/engine.ts";
 import type { Store } from "../../src/actor/store.ts";
 import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
 import { journal, make, open, place, rejection, STORES } from "./counter.ts";
+import { flushed, held } from "./held.ts";
 import { all, harbour, sail, ship, ship2, shipOf } from "./ship.ts";
+import { nothing, thing } from "./thing.ts";
 
 const ref = (engine: Engine, machine: typeof ship, id: string) => engine.get(machine, id) as NonNullable<ReturnType<Engine["get"]>>;
 const types = (engine: Engine, actor = "ship/a") => journal(engine, actor).map(({ event }) => event.type);
@@ -307,6 +311,97 @@ describe.each(STORES)("a release (%s)", (kind) => {
     await engine.close();
   });
 
+  it("in the group that set the actor aside leaves its at-most-once handler at work, and never starts it again", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [], b: [] });
+    const touchy = shipOf({ version: "1", told: (n) => (n >= 50 && n < 100 ? throws() : { n }) });
+    const once = held();
+    const engine = await sail(store, touchy, { effects: { once: once.handler } });
+    const a = ref(engine, touchy, "a");
+    await a.send({ type: "once", by: 1 } as never);
+    const handler = await once.called(1);
+    // Touched by nothing else since it was admitted: what is remembered of it says what its row says.
+    await Promise.all([
+      ref(engine, touchy, "b").send({ type: "tell", to: "ship/a", event: add(60) } as never),
+      engine.release("ship/a", { discard: true }),
+    ]);
+    await flushed();
+    expect([once.calls.length, handler.call.signal.aborted]).toEqual([1, false]);
+    expect(engine.effects()).toMatchObject([{ key: "ship/a:2:0", state: "started" }]);
+    handler.resolve(1);
+    await a.waitFor((snapshot: any) => snapshot.matches("rest"));
+    expect(types(engine)).toEqual(["xstate.init", "once", "job.done"]);
+    expect([once.calls.length, engine.effects(), engine.verify().faults]).toEqual([1, [], []]);
+    await engine.close();
+  });
+
+  it("with `discard` leaves out the notice that poisons in an entry, and the notice counts as told", async () => {
+    const { store } = place(kind);
+    let isHurt = true;
+    const deep = thing(
+      {
+        initial: "one",
+        on: {
+          "step.on": { actions: { type: "deliver", params: { to: "thing/a", event: { type: "more" } } } },
+          more: { actions: "stumble" },
+          "engine.reopened": { actions: "wake" },
+        },
+        states: { one: {} },
+      },
+      {
+        schemas: { events: { "step.on": nothing, more: nothing, "engine.reopened": z.looseObject({}) } },
+        actions: { stumble: assign(() => (isHurt ? throws() : {})), wake: assign(throws) },
+      },
+    );
+    const first = await open(store, { machines: [deep] });
+    for (const id of ["a", "b"]) await first.create(deep, id, { input: {} as never });
+    const poison = (engine: Engine) => ref(engine, deep, "b").send({ type: "step.on" } as never);
+    await poison(first);
+    await first.close();
+    // The other is poisoned by the opening itself.
+    const engine = await open(store, { machines: [deep] });
+    expect(await rejection(engine.release("thing/a"))).toMatchObject({ code: "machine_threw" });
+    await engine.release("thing/a", { discard: true });
+    await engine.release("thing/b", { discard: true });
+    const notice = { event: { type: "engine.discarded", event: { type: "engine.reopened", epoch: 2 } }, cause: { kind: "engine" } };
+    expect(journal(engine, "thing/a").slice(1)).toMatchObject([notice]);
+    expect(journal(engine, "thing/b").slice(2)).toMatchObject([notice]);
+    expect(engine.list().map(({ epoch, quarantine }) => [epoch, quarantine])).toEqual(Array(2).fill([2, null]));
+    await poison(engine);
+    expect(store.actor("thing/a")?.quarantine).toMatchObject({ code: "event_poisoned" });
+    isHurt = false;
+    await engine.release("thing/a");
+    expect(types(engine, "thing/a").slice(1)).toEqual(["engine.discarded", "more"]);
+    expect(engine.verify().faults).toEqual([]);
+  });
+
+  it("works for an event of any length, of which the record of a quarantine keeps the beginning only", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [{ type: "work", by: 1 }], b: [] });
+    // Its 4,096th character is the first half of one that has two.
+    const output = "🙂".repeat(50_000);
+    const results = ["", "."].map((before) => async () => before + output);
+    for (const job of results) {
+      const engine = await sail(store, clumsy, { effects: { job } });
+      if (job === results[1]) await engine.release("ship/a").catch(() => undefined);
+      await rejection(ref(engine, clumsy, "a").waitFor(() => false));
+      const { event = "", source } = store.actor("ship/a")?.quarantine ?? {};
+      expect([event.length, event.isWellFormed(), event.slice(0, 28), source]).toEqual([
+        4096,
+        true,
+        expect.stringContaining('{"type":"job.done","output":'),
+        "ship/a:2:0",
+      ]);
+      await engine.close();
+    }
+    const engine = await sail(store, ship, { effects: { job: async () => output } });
+    await engine.release("ship/a");
+    await ref(engine, ship, "a").waitFor((snapshot: any) => snapshot.matches("rest"));
+    expect(journal(engine, "ship/a").at(-1)?.cause).toEqual({ kind: "result", effect: "ship/a:2:0" });
+    expect([store.actor("ship/a")?.quarantine, engine.verify().faults]).toEqual([null, []]);
+    await engine.close();
+  });
+
   it("tells an actor of the ownership that began while it was set aside, once, after its letters", async () => {
     const { store } = place(kind);
     const first = await open(store);
@@ -338,6 +433,17 @@ describe.each(STORES)("a release (%s)", (kind) => {
     expect(await rejection(parked.release("ship/a"))).toMatchObject({ code: "actor_not_quarantined" });
     expect(all(store, "ship/a")).toEqual(before);
     await parked.close();
+  });
+
+  it("that is refused does not bring an actor of an older version to its machine's own", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [add(1)] });
+    const before = all(store, "ship/a");
+    const engine = await sail(store, ship2(), { start: false });
+    expect(await rejection(engine.release("ship/a"))).toMatchObject({ code: "actor_not_quarantined" });
+    expect(all(store, "ship/a")).toEqual(before);
+    await engine.close();
+    await (await sail(store, ship)).close();
   });
 
   it("that is refused leaves no trace of what was tried", async () => {

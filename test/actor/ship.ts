@@ -20,6 +20,8 @@ export interface Shape {
   readonly schemas?: object;
   /** Changes the definition and nothing that it does. */
   readonly tags?: readonly string[];
+  /** Its shorter delay, in ms. */
+  readonly soon?: number;
   /** What `add` states, or how it fails. */
   readonly told?: (n: number) => object;
   /** What a timer and a result make of its number, or how they fail. */
@@ -39,6 +41,7 @@ export function shipOf(shape: Shape): AnyStateMachine {
     migrations,
     schemas,
     tags = [],
+    soon = 1000,
     told: say,
     note = (n: number) => n + 100,
   } = shape;
@@ -72,7 +75,7 @@ export function shipOf(shape: Shape): AnyStateMachine {
       say: emit(({ context }: any) => ({ type: "thing.told", ...(say ?? ((n: number) => ({ n })))(context[key]) }) as never),
       note: assign(({ context }: any) => ({ [key]: note(context[key]) })),
     },
-    delays: { soon: 1000, later: 5000 },
+    delays: { soon, later: 5000 },
     actors: { fetch: fromPromise(async () => 1) },
   };
   const params = ({ event }: any) => ({ by: event.by });

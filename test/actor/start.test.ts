@@ -1,9 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openEngine } from "../../src/actor/engine.ts";
 import type { Store } from "../../src/actor/store.ts";
-import { type SimulatedClock, simulatedClock } from "../../src/testing/simulated-clock.ts";
+import { type FaultPoints, faultPoints, type SimulatedClock, simulatedClock } from "../../src/testing/index.ts";
 import { order, orderOf } from "../cli/order.ts";
 import { journal, place, STORES } from "./counter.ts";
+import { committed } from "./held.ts";
 
 const KEY = "order/a:2:1";
 
@@ -15,9 +16,9 @@ async function acting(store: Store, clock: SimulatedClock, machine = order) {
 }
 
 /** A store with an order whose charge is exhausted, one with a timer, and one whose label was never begun. */
-async function past(store: Store, clock: SimulatedClock, charge: () => Promise<string>) {
+async function past(store: Store, clock: SimulatedClock, charge: () => Promise<string>, { probe }: FaultPoints = faultPoints()) {
   const effects = { charge, parcel: async () => "p", label: async () => null };
-  const engine = await openEngine(store, { machines: [order], clock, effects, closeGraceMs: 0 });
+  const engine = await openEngine(store, { machines: [order], clock, effects, probe, closeGraceMs: 0 });
   onTestFinished(() => engine.close());
   return engine;
 }
@@ -28,10 +29,11 @@ describe.each(STORES)("an engine that only acts, on the %s store", (kind) => {
   it("needs no handlers, starts none, fires no timer, and leaves what it opened to the next owner", async () => {
     const { store } = place(kind);
     const clock = simulatedClock();
-    const first = await past(store, clock, declined);
+    const points = faultPoints();
+    const first = await past(store, clock, declined, points);
     const charged = await first.create(order, "a", { input: { total: 1 } });
     await charged.send({ type: "order.pay" });
-    while (first.effects({ state: "exhausted" }).length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await committed(points, () => first.effects({ state: "exhausted" }).length === 1);
     await first.create(order, "b", { input: { total: 1 } });
     await first.close();
 
@@ -55,9 +57,10 @@ describe.each(STORES)("an engine that only acts, on the %s store", (kind) => {
   it("takes a result by hand, and the effects of what follows stay open", async () => {
     const { store } = place(kind);
     const clock = simulatedClock();
-    const first = await past(store, clock, declined);
+    const points = faultPoints();
+    const first = await past(store, clock, declined, points);
     await (await first.create(order, "a", { input: { total: 1 } })).send({ type: "order.pay" });
-    while (first.effects({ state: "exhausted" }).length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await committed(points, () => first.effects({ state: "exhausted" }).length === 1);
     await first.close();
     const engine = await acting(store, clock);
     await engine.resolve(KEY, { output: "by hand" });
@@ -69,9 +72,10 @@ describe.each(STORES)("an engine that only acts, on the %s store", (kind) => {
   it("migrates nobody but those that it acts on", async () => {
     const { store } = place(kind);
     const clock = simulatedClock();
-    const first = await past(store, clock, declined);
+    const points = faultPoints();
+    const first = await past(store, clock, declined, points);
     for (const id of ["a", "b"]) await (await first.create(order, id, { input: { total: 1 } })).send({ type: "order.pay" });
-    while (first.effects({ state: "exhausted" }).length < 2) await new Promise((resolve) => setImmediate(resolve));
+    await committed(points, () => first.effects({ state: "exhausted" }).length === 2);
     await first.close();
     const second = orderOf("2", { "1": { to: "2", migrate: (stored) => stored } });
     const engine = await acting(store, clock, second as typeof order);

@@ -157,7 +157,7 @@ export async function pass(clock: Pick<SimulatedClock, "advance">, ms: number): 
 
 /** What fired, in the order of the root: who took it, and after how many ms from `sinceMs`. */
 export function fired(engine: Engine, sinceMs = 0): [actor: string, event: string, ms: number][] {
-  return engine.store
+  return engine.reader
     .entries({ limit: 1000 })
     .filter(({ cause }) => JSON.parse(cause).kind === "timer")
     .map(({ actor, event, atMs }) => [actor, JSON.parse(event).type, atMs - sinceMs]);

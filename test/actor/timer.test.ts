@@ -180,7 +180,7 @@ describe.each(STORES)("a restart (%s)", (kind) => {
     ["absolute", "with a clock set back", { downMs: 1000, jumpMs: -DAY_MS }, DAY_MS + 5000],
     ["remaining", "that ends before the timer is due", { downMs: 1000 }, 6000],
     ["remaining", "over the due time", { downMs: 20_000 }, 6000],
-    ["remaining", "that begins after the due time, which no commit has seen", { closedAtMs: 12_000, downMs: 1000 }, 6000],
+    ["remaining", "that begins after the due time", { closedAtMs: 12_000, downMs: 1000 }, 0],
     ["remaining", "with a clock set forward", { downMs: 1000, jumpMs: DAY_MS }, 6000],
     ["remaining", "with a clock set back", { downMs: 1000, jumpMs: -DAY_MS }, 6000],
     ["restart", "that ends before the timer is due", { downMs: 1000 }, WAIT_MS],
@@ -198,6 +198,22 @@ describe.each(STORES)("a restart (%s)", (kind) => {
     expect(fired(engine, openedMs).map(([, , ms]) => ms)).toEqual([afterMs]);
     await pass(clock, DAY_MS);
     expect([fired(engine).length, engine.timers(), engine.verify().faults]).toEqual([1, [], []]);
+  });
+
+  it("counts the time of an owner that wrote nothing for a remaining timer, where it was closed in order", async () => {
+    const { store } = place(kind);
+    const clock = settableClock();
+    await makeTimed(await openTimed(store, clock), "a", { type: "remaining" });
+    for (const _ of [1, 2, 3]) {
+      const engine = await openTimed(store, clock);
+      await pass(clock, 3000);
+      await engine.close();
+      await pass(clock, DAY_MS);
+    }
+    const engine = await openTimed(store, clock);
+    expect(fired(engine)).toEqual([]);
+    await pass(clock, WAIT_MS - 9000);
+    expect(fired(engine)).toHaveLength(1);
   });
 
   it.each(POLICIES)("again and again changes nothing of what an %s timer means", async (policy) => {
@@ -360,7 +376,7 @@ describe.each(STORES)("many due timers (%s)", (kind) => {
     await all.passed;
     await noted;
     expect(sizes).toEqual([500, 500, 200]);
-    const entries = ["a", "b", "c"].flatMap((id) => engine.store.journal(`timed/${id}`, { limit: 1000 }));
+    const entries = ["a", "b", "c"].flatMap((id) => engine.reader.journal(`timed/${id}`, { limit: 1000 }));
     const order = entries.sort((one, other) => one.position - other.position).slice(6);
     expect(order.findIndex(({ event }) => JSON.parse(event).type === "note")).toBeLessThan(1000);
     expect(engine.timers()).toEqual([]);

@@ -54,7 +54,7 @@ describe.each(STORES)("an upgrade check (%s)", (kind) => {
     ]);
     // Under the same version: what it states, where it goes, what it asks for, what it is called.
     expect(verdicts(shipOf({ version: "1", told: (n) => ({ n: -n }) }))[0]).toEqual(blocked("ship/a", "fold_mismatch", "entry 2"));
-    expect(verdicts(shipOf({ version: "1", waiting: "sleeping" }))[1]).toEqual(blocked("ship/b", "fold_mismatch", "entry 2"));
+    expect(verdicts(shipOf({ version: "1", waiting: "sleeping" }))[1]).toEqual(blocked("ship/b", "machine_changed", "entry 2"));
     const tagged = shipOf({ version: "1", tags: ["quiet"] });
     expect(verdicts(tagged)).toEqual(each("blocked").map(({ actor }) => blocked(actor, "machine_changed", "definition")));
     expect(verdicts(tagged, "refold")).toEqual(each("same"));
@@ -75,6 +75,33 @@ describe.each(STORES)("an upgrade check (%s)", (kind) => {
     }
   });
 
+  it("holds a migrated snapshot against the bound that the opening has", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [] });
+    const machine = ship2();
+    const within = (sizeLimit: number) => checkUpgrade(store, registerAll([machine]), (transition) => transition(), "refuse", sizeLimit);
+    expect([...within(1000)]).toMatchObject([{ verdict: "migratable" }]);
+    expect([...within(40)]).toMatchObject([blocked("ship/a", "migration_failed", "context")]);
+    const engine = await sail(store, machine, { contextLimit: 40 });
+    const answer = await engine.get(machine, "a")?.send({ type: "add", by: 1 } as never);
+    expect(answer).toMatchObject({ kind: "refused", code: "migration_failed" });
+    await engine.close();
+  });
+
+  it("says of a machine that was changed under its version which entry shows it, what differs there, and what to do", async () => {
+    const { store } = place(kind);
+    await harbour(store, { b: [{ type: "wait" }] });
+    const hasty = shipOf({ version: "1", soon: 2000 });
+    const [report] = check(store, hasty);
+    expect(report).toMatchObject({ verdict: "blocked", code: "machine_changed", path: "entry 2" });
+    expect(report?.reason).toMatch(
+      /version 1: entry 2 has other requests .*\$\.0\.delayMs.*; give the changed machine a version of its own/,
+    );
+    const engine = await sail(store, hasty);
+    expect(await engine.get(hasty, "b")?.send({ type: "rest" } as never)).toMatchObject({ code: "machine_changed" });
+    await engine.close();
+  });
+
   it("hides none behind one that is damaged or set aside", async () => {
     const { store } = place(kind);
     await harbour(store, { a: [], b: [], c: [], d: [], e: [], f: [] });
@@ -83,6 +110,10 @@ describe.each(STORES)("an upgrade check (%s)", (kind) => {
     change(store, "ship/c", { seq: 7 });
     change(store, "ship/d", { quarantine: { code: "event_poisoned", message: "it threw", atMs: 1 } });
     change(store, "ship/e", { snapshot: store.actor("ship/e")?.snapshot.replace("1", "2") });
+    expect(check(store, ship)[3]).toMatchObject({
+      verdict: "quarantined",
+      reason: "event_poisoned: it threw; release it before the deploy or after",
+    });
     const of = (machine: typeof ship) => check(store, machine).map(({ actor, verdict, code }) => [actor.slice(5), code ?? verdict]);
     const both = [["a", "snapshot_damaged"], ["b", "snapshot_damaged"], ["c", "snapshot_damaged"], ["d", "actor_quarantined"]]; // biome-ignore format: a table
     expect(of(ship)).toEqual([...both, ["e", "fold_mismatch"], ["f", "same"]]);

@@ -47,7 +47,7 @@ const faulty = ({ faults }: Verified) => [...new Set(faults.map(({ actor }) => a
 
 describe("verify", () => {
   it("finds nothing in a sound root", async () => {
-    expect(await tampered()).toEqual({ ok: true, actors: 3, entries: 9, faults: [] });
+    expect(await tampered()).toEqual({ ok: true, actors: 3, entries: 9, unfolded: {}, faults: [] });
   });
 
   it.each([
@@ -197,6 +197,35 @@ describe("verify", () => {
     const found = verify(reader, registerAll([counter]), (transition) => transition());
     reader.close();
     expect(found.faults.map(({ code, actor }) => [code, actor])).toEqual(codes.map((code) => [code, "counter/none"]));
+  });
+
+  it("checks an actor whose machine is not given by its chain, its row and its blobs, where that is no fault", async () => {
+    made ??= makeRoot();
+    const bytes = await made;
+    const check = (sql?: string) => {
+      const file = join(temporary(), "root.db");
+      writeFileSync(file, bytes);
+      if (sql !== undefined) {
+        const db = new Database(file);
+        expect(db.prepare(sql).run().changes).toBeGreaterThan(0);
+        db.close();
+      }
+      const store = openSqliteStore({ file });
+      try {
+        return [undefined, "skip" as const].map((unknown) => verify(store, registerAll([]), (transition) => transition(), unknown));
+      } finally {
+        store.close();
+      }
+    };
+    const [strict, lenient] = check();
+    expect(strict?.faults.map(({ code }) => code)).toEqual(Array(3).fill("machine_unknown"));
+    expect(lenient).toEqual({ ok: true, actors: 3, entries: 9, unfolded: { counter: 3 }, faults: [] });
+    for (const [sql, code] of [
+      ["UPDATE journal SET facts = '[1]' WHERE actor = 'counter/a' AND seq = 2", "journal_damaged"],
+      ["DELETE FROM journal WHERE actor = 'counter/a' AND seq = (SELECT max(seq) FROM journal WHERE actor = 'counter/a')", "row_missing"],
+      ["UPDATE actors SET updated_ms = updated_ms + 1 WHERE address = 'counter/a'", "snapshot_damaged"],
+    ] as const)
+      expect(check(sql)[1]?.faults).toContainEqual(expect.objectContaining({ code, actor: "counter/a" }));
   });
 
   it("finds a machine that was changed without a new version (ACT-4)", async () => {

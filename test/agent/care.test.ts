@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import { fakeBackend, openHoldfast } from "../../src/index.ts";
-import { codeOf, World } from "./world.ts";
+import { codeOf, Gate, World } from "./world.ts";
+
+const ends = { report: { next: "end", stopReason: "end_turn" } } as const;
 
 const waits = () => fakeBackend({ script: { report: { next: "wait", interaction: { id: "question-1", question: "May I?" } } } });
 
@@ -21,14 +23,10 @@ it("a run that was set aside is listed, and its release makes it and its session
 });
 
 it("effects, timers and dead letters are listed, and an effect that is at work is not taken from its handler", async () => {
-  let isAtWork = false;
-  const step = () => {
-    isAtWork = true;
-    return new Promise<never>(() => {});
-  };
-  const world = await World.open({ step });
+  const gate = new Gate();
+  const world = await World.open(fakeBackend({ script: () => gate.pass().then(() => ends) }));
   await world.begin();
-  while (!isAtWork) await new Promise((resolve) => setImmediate(resolve));
+  await gate.reached;
   const [effect] = world.holdfast.effects();
   expect(effect).toMatchObject({ actor: "run/run-1", state: "started" });
   expect(world.holdfast.effects({ state: "exhausted" })).toEqual([]);
@@ -39,26 +37,16 @@ it("effects, timers and dead letters are listed, and an effect that is at work i
   expect(await codeOf(() => world.holdfast.retry("run/run-1:99:0"))).toBe("effect_gone");
 });
 
-it("what is old and final is forgotten, and the rest can be verified", async () => {
-  const world = await World.open(fakeBackend({ script: { report: { next: "end", stopReason: "end_turn" } } }));
-  await (await world.begin()).end();
-  expect(await world.holdfast.retain({ finalMs: 86_400_000 })).toEqual({ actors: 0, keys: 0, deadLetters: 0, blobs: 0 });
-  expect(await world.holdfast.retain({ finalMs: 0, machines: ["run"] })).toMatchObject({ actors: 1 });
-  expect(world.actors().map(({ address }) => address)).toEqual(["session/session-1"]);
-  expect(world.holdfast.verify().faults).toEqual([]);
-});
-
 it("a runtime that was opened only to act recovers nothing and starts nothing", async () => {
+  const gate = new Gate();
   let steps = 0;
-  const backend = {
-    step: () => {
-      steps++;
-      return new Promise<never>(() => {});
-    },
+  const script = () => {
+    steps++;
+    return gate.pass().then(() => ends);
   };
-  const world = await World.open(backend);
+  const world = await World.open(fakeBackend({ script }));
   await world.begin();
-  while (steps === 0) await new Promise((resolve) => setImmediate(resolve));
+  await gate.reached;
   await world.holdfast.close();
   const before = world.dump();
   const acting = await openHoldfast({ root: world.root, backends: world.backends, start: false });

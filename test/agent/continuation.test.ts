@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { machines, run } from "../../machines/index.ts";
+import { openActors } from "../../src/actors.ts";
 import { type Continuation, fakeBackend, fakeComposition, type StepInput, type Tool, type TranscriptEntry } from "../../src/index.ts";
 import { codeOf, collect, Gate, World } from "./world.ts";
 
@@ -324,5 +326,35 @@ describe("closing a runtime in a step", () => {
     await at.reached;
     await world.holdfast.close();
     expect([await codeOf(() => handoff.ready), await codeOf(() => handoff.sealed)]).toEqual(["closed", "closed"]);
+  });
+});
+
+describe("a run of which a run before it is gone", () => {
+  it("is not continued: the check parks, a check from before is refused, and a new turn fails rather than forget", async () => {
+    const script = ({ runId, transcript }: StepInput) => {
+      if (runId === "run-1") return ends("first");
+      for (const _ of transcript());
+      return { calls: [], report: null as never };
+    };
+    const world = await World.open(fakeBackend({ script }));
+    await (await world.begin()).end();
+    const session = world.holdfast.session("session-1");
+    await (await session.send("Go on", { runId: "run-2" })).end();
+    expect(world.state("run/run-2")).toBe("failed");
+    const given = continuation(world, "run-2");
+    await world.holdfast.close();
+    const engine = await openActors({ root: world.root, machines, start: false });
+    await engine.get(run, "run-1")?.delete();
+    await engine.close();
+    await world.open();
+    const before = world.dump();
+    expect(world.holdfast.checkContinuation("run-2")).toEqual({
+      decision: "park",
+      reasons: [{ code: "run_not_found", message: "there is no run run-1, from which run-2 goes on" }],
+    });
+    expect(await codeOf(() => collect(world.holdfast.resume(given)))).toBe("run_not_found");
+    expect(world.dump()).toBe(before);
+    const next = await world.holdfast.session("session-1").send("And now?", { runId: "run-3" });
+    expect(await next.end()).toMatchObject({ kind: "failed", error: { code: "run_not_found" } });
   });
 });

@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { machines, run } from "../../machines/index.ts";
+import { openActors } from "../../src/actors.ts";
+import { verifyRoot } from "../../src/agent/verify.ts";
 import { Play, RESUME, SEAL } from "../scenarios/play.ts";
 
 /** A turn that was handed off and finished; then its database is changed. */
@@ -62,6 +65,19 @@ describe("verifying a root", () => {
     const { world } = await Play.of({ acts: [...SEAL] });
     world.tamper("UPDATE blobs SET bytes = ?", Buffer.from("{}"));
     expect(world.holdfast.verify().faults).toMatchObject([{ code: "row_missing", actor: "run/original-run" }]);
+  });
+
+  it("finds nothing wrong where a sealed run was deleted and its successor stayed", async () => {
+    const { world } = await Play.of({ acts: [...SEAL, ...RESUME] });
+    await world.holdfast.close();
+    await using engine = await openActors({ root: world.root, machines, start: false });
+    await engine.get(run, "original-run")?.delete();
+    expect(world.state("run/successor-run")).toBe("completed");
+    expect(verifyRoot(world.reader).faults).toEqual([]);
+    await engine.close();
+    // By force it is another matter: nothing says that it was ever there.
+    world.tamper("DELETE FROM tombstones");
+    expect(verifyRoot(world.reader).faults).toContainEqual(expect.objectContaining({ actor: "run/successor-run", code: "row_unexpected" }));
   });
 
   it("finds nothing wrong with a turn at any point of its way", async () => {

@@ -74,6 +74,13 @@ describe("holdfast machine check", () => {
     { what: "a syntax error", content: "export const = 1;", code: "module_unloadable", says: "cannot be loaded" },
     { what: "an import that leads nowhere", content: 'import "./gone.ts";', code: "module_unloadable", says: "gone.ts" },
     { what: "a module that throws", content: 'throw new Error("not today");', code: "module_unloadable", says: "not today" },
+    { what: "a module that exits", content: "process.exit(0);", code: "module_unloadable", says: "process.exit(0)" },
+    {
+      what: "a module that exits by another name, and catches what it is told",
+      content: 'import { exit } from "node:process"; try { exit(); } catch {} export const one = 1;',
+      code: "module_unloadable",
+      says: "process.exit()",
+    },
     {
       what: "a machine that XState refuses",
       content: `import { createMachine } from ${from("xstate")}; export const m = createMachine({ on: { go: "gone" } });`,

@@ -67,7 +67,7 @@ describe("holdfast run", () => {
     const types = shown.json.journal.flatMap((entry: { facts: string[] }) => entry.facts);
     expect(types.filter((type: string) => type === "run.dispatched")).toHaveLength(1);
     expect(types.at(-1)).toBe("run.ended");
-    expect((await holdfast(["verify", "--root", root, "--json"])).json).toEqual({ ok: true, actors: 2, faults: [] });
+    expect((await holdfast(["verify", "--root", root, "--json"])).json).toEqual({ ok: true, actors: 2, unfolded: 0, faults: [] });
   });
 
   it("says for people where the report is, on stdout alone", async () => {
@@ -210,11 +210,9 @@ describe("holdfast resume and stop", () => {
     const cwd = folder(PROJECT);
     const root = join(temporaryFolder(), "root");
     const { run } = (await holdfast(["run", "x", "--dir", cwd, "--root", root, "--json"])).json;
-    expect(await holdfast(["resume", run, "--root", root])).toMatchObject({
-      code: 2,
-      stdout: "",
-      stderr: expect.stringContaining("nothing_to_resume"),
-    });
+    const done = await holdfast(["resume", run, "--root", root]);
+    expect(done).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("nothing_to_resume") });
+    expect(done.stderr.split("completed its turn")).toHaveLength(2);
     expect(await holdfast(["resume", "x", "--root", root, "--json"])).toMatchObject({
       code: 2,
       json: { error: { code: "run_not_found" } },

@@ -1,6 +1,7 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { barText } from "../../src/cli/bar.ts";
-import { countOf, cut, oneLine, plural, shortId, widthOf, wrap } from "../../src/cli/format.ts";
+import { countOf, cut, isoOf, oneLine, plural, quoted, shortId, timeOf, widthOf, wrap } from "../../src/cli/format.ts";
 import { fields, table } from "../../src/cli/table.ts";
 
 describe("table", () => {
@@ -27,6 +28,21 @@ describe("table", () => {
 
   it("bounds each cell", () => {
     expect(widthOf(table(["A", "B"], [["x".repeat(500), "y"]])[1] as string)).toBe(63);
+  });
+});
+
+describe("a time", () => {
+  it("that is none is told as it is", () => {
+    for (const ms of [9e15, -9e15, Number.NaN]) for (const told of [isoOf(ms), timeOf(ms)]) expect(told).toBe(`damaged: ${ms}`);
+  });
+});
+
+describe("quoted", () => {
+  it.each(["plain/a-1:2:0", "x; touch p #", "it's", "a\u202eb\\'c", "line\u2028and\nline\u001b[31m", "größe 日本"])("%j is one word of a shell, and safe", (text) => {
+    const word = quoted(text);
+    expect(oneLine(word)).toBe(word);
+    const env = { ...process.env, LC_ALL: "C.UTF-8" };
+    expect(execFileSync("bash", ["-c", `printf %s ${word}`], { encoding: "utf8", env })).toBe(text);
   });
 });
 

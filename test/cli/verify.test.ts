@@ -5,6 +5,7 @@ import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { put, temporaryFolder } from "../backend/survey/folder.ts";
 import { handedOff, holdfast, PROJECT } from "./command.ts";
+import { ORDER_FILE, shop } from "./shop.ts";
 
 /** One root with a handed-off turn; each test damages a copy of it. */
 const place = mkdtempSync(join(tmpdir(), "verify-"));
@@ -35,6 +36,26 @@ function change(root: string, sql: string, ...values: unknown[]): void {
 describe("holdfast verify", () => {
   it("finds nothing in a whole root", async () => {
     expect(await holdfast(["verify", "--root", copy(), "--json"])).toMatchObject({ code: 0, json: { ok: true, actors: 4, faults: [] } });
+  });
+
+  it("checks actors of other machines by their chains and rows, says how many it did not fold, and folds them with --machines", async () => {
+    const root = await shop();
+    const verified = await holdfast(["verify", "--root", root, "--json"]);
+    expect(verified).toMatchObject({ code: 0, json: { ok: true, actors: 4, unfolded: 4, faults: [] } });
+    const told = (await holdfast(["verify", "--root", root])).stdout;
+    expect(told).toContain("4 not folded: no machine order here; name the file that exports it: --machines FILE");
+    const folded = ["verify", "--root", root, "--machines", ORDER_FILE];
+    expect(await holdfast([...folded, "--json"])).toMatchObject({ code: 0, json: { ok: true, actors: 4, unfolded: 0, faults: [] } });
+    change(root, "UPDATE actors SET snapshot = replace(snapshot, '5', '6') WHERE address = ?", "order/order-open");
+    expect((await holdfast(["verify", "--root", root, "--json"])).code).toBe(0);
+    expect(await holdfast([...folded, "--json"])).toMatchObject({ code: 1, json: { faults: [{ code: "snapshot_damaged" }] } });
+    change(root, "UPDATE journal SET facts = '[1]' WHERE actor = ? AND seq = 1", "order/order-open");
+    expect(await holdfast(["verify", "--root", root, "--json"])).toMatchObject({
+      code: 1,
+      json: { unfolded: 4, faults: [{ code: "journal_damaged", actor: "order/order-open" }] },
+    });
+    const adopted = await holdfast(["adopt", "--moved", "--root", root]);
+    expect(adopted.stdout).toContain(`verify --root ${root} --machines FILE`);
   });
 
   it.each([
@@ -92,7 +113,7 @@ describe("holdfast verify", () => {
     damage(root);
     const verified = await holdfast(["verify", "--root", root, "--json"]);
     expect(verified).toMatchObject({ code: 1, json: { ok: false } });
-    expect(Object.keys(verified.json)).toEqual(["ok", "actors", "faults"]);
+    expect(Object.keys(verified.json)).toEqual(["ok", "actors", "unfolded", "faults"]);
     const named = verified.json.faults.filter((fault: { actor: string | null }) => fault.actor === `run/${run}`);
     expect(named.length).toBeGreaterThan(0);
     for (const fault of verified.json.faults) expect(Object.keys(fault)).toEqual(["code", "actor", "seq", "message"]);

@@ -167,6 +167,26 @@ describe("the root run that a session creates", () => {
   });
 });
 
+describe("a session of version 1", () => {
+  const before = { sessionId: "session-1", name: null, configuration, lastRunId: null, turns: 0 };
+  const turnOf1 = { turnId: "turn-1", runId: "run-1", handoffId: null as string | null, stopping: false };
+  const migrated = (value: string, turn: typeof turnOf1 | null) =>
+    table.registration.schemas.migrations?.["1"]?.migrate({
+      ...{ value, context: { ...before, turn }, historyValue: {}, timers: [], effects: [] },
+    });
+
+  it.each([
+    ["idle", null, undefined],
+    ["running", turnOf1, null],
+    ["blocked", turnOf1, "running"],
+    ["blocked", { ...turnOf1, handoffId: "handoff-1" }, "paused"],
+  ] as const)("that is %s goes on with what is known of it (%o)", (value, turn, blockedFrom) => {
+    const result = migrated(value, turn);
+    expect(result).toMatchObject({ value, context: { turn: turn && { ...turn, blockedFrom } } });
+    expect(table.registration.schemas.context.safeParse(result?.context).success).toBe(true);
+  });
+});
+
 describe("a turn's limit", () => {
   it.each([0, -1, 1.5])("of %j steps is refused", (maxSteps) => {
     expect(table.registration.schemas.events["session.send"]?.safeParse({ ...send, type: undefined, maxSteps }).success).toBe(false);

@@ -1,7 +1,7 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { adoptRoot } from "../../src/store/adopt.ts";
+import { adoptRoot } from "../../src/actors.ts";
 import { openOwnedStore, openRootReader } from "../../src/store/root-store.ts";
 import { ALL, entryRow, NOW_MS } from "../../src/testing/store-row.ts";
 import { tamper } from "./sample.ts";
@@ -56,11 +56,25 @@ test("a root that was moved within its file system is accepted, and its marker s
   expectWhole(join(directory, "moved"), rootId);
 });
 
-test("a root that was replaced under its path by its copy is accepted", () => {
+test("a copy that was put in the place of its root is refused as such until it is adopted, whatever became of the old directory", () => {
   const { original, path, directory, rootId } = copied();
   renameSync(original, join(directory, "old"));
   renameSync(path, original);
-  expectWhole(original, rootId);
+  const error = thrownBy(() => own(original)) as Error;
+  expect(error).toMatchObject({ code: "root_moved", details: { path: original, from: original } });
+  expect(error.message).toContain("put in the old one's place; `holdfast adopt --moved` keeps its id");
+  expectWhole(join(directory, "old"), rootId);
+  const { rootId: other } = adoptRoot({ path: original, as: "copied" });
+  expectWhole(original, other);
+  expectWhole(join(directory, "old"), rootId);
+});
+
+test("a root whose device has another number is accepted under its path: it may have been mounted anew", () => {
+  const { path, rootId } = made();
+  writeMarker(path, { place: { path, dev: "1", ino: "2" } });
+  expectWhole(path, rootId);
+  const { dev, ino } = statSync(path, { bigint: true });
+  expect(marker(path)).toMatchObject({ place: { path, dev: `${dev}`, ino: `${ino}` } });
 });
 
 test("a copied root is refused to an owner, with what to do, and without a trace; readers may look", () => {

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { backupRoot, restoreRoot } from "../../src/store/backup.ts";
+import { backupRoot, checkUpgrade, restoreRoot } from "../../src/actors.ts";
 import { openOwnedStore, openRootReader } from "../../src/store/root-store.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from "../../src/store/schema.ts";
 import { entryRow, everything, NOW_MS, putOneOfEach } from "../../src/testing/store-row.ts";
@@ -95,6 +95,22 @@ test("a backup replaces nothing and needs a directory", () => {
   expect(readdirSync(directory).sort()).toEqual(["backup.db", "root"]);
 });
 
+test("a backup is not written into its own root, by whatever path: the next owner may write to its name", () => {
+  const { directory, path, rows } = made();
+  mkdirSync(join(path, "kept"));
+  symlinkSync(path, join(directory, "alias"));
+  for (const file of [join(path, "owner.json"), join(path, "kept", "b.db"), join(directory, "alias", "b.db")])
+    expect(thrownBy(() => backupRoot({ path, file }))).toMatchObject({ code: "input_invalid", details: { path: file } });
+  expect(existsSync(join(path, "owner.json"))).toBe(false);
+  expect(readdirSync(join(path, "kept"))).toEqual([]);
+  expect(contentOf(path)).toEqual(rows);
+  // A name that begins like the root's, or like the way out of it.
+  for (const name of ["root-2", "..backups"]) {
+    mkdirSync(join(directory, name));
+    backupRoot({ path, file: join(directory, name, "b.db") });
+  }
+});
+
 test("a damaged root gives no backup, and no file", () => {
   const { directory, path, file } = made();
   truncateSync(join(path, "holdfast.db"), 4096 * 8);
@@ -113,6 +129,9 @@ test("a root of the first schema can be backed up before it is brought up to dat
   expect(thrownBy(() => openRootReader(path))).toMatchObject({ code: "schema_older" });
   expect(backupRoot({ path, file })).toMatchObject({ rootId });
   restoreRoot({ file, path: join(directory, "restored"), as: "moved" });
+  // What the old root cannot be asked, the restored one can.
+  expect(thrownBy(() => checkUpgrade({ root: path, machines: [] }))).toMatchObject({ code: "schema_older" });
+  expect(checkUpgrade({ root: join(directory, "restored"), machines: [] })).toEqual([]);
   const reader = openRootReader(join(directory, "restored"));
   expect([reader.rootId, reader.epoch()]).toEqual([rootId, 7]);
   reader.close();

@@ -24,7 +24,7 @@ test("entries removed from the end by force leave the last position as it was ke
   const opened = openSqliteStore({ file });
   opened.write(opened.beginEpoch(NOW_MS), (writer) => {
     writer.appendEntry(entryRow("m/a", 4));
-    writer.keepPosition();
+    writer.rest(NOW_MS);
   });
   opened.close();
   tamper(file, "DELETE FROM journal WHERE position >= 2");

@@ -116,6 +116,25 @@ export function declarations(file: SourceFile): string[] {
   );
 }
 
+/** What opens a function, a method, or a function in an argument or a value, on the line that it begins on. */
+const FUNCTION =
+  /^(?!\s*(?:if|for|while|switch|catch|return|throw|await|do|else)\b)\s*(?:(?:export |default |async )*function\b.*|(?:static |async |get |set |\*)*[#\w$]+(?:<.*>)?\((?:.*\{)?|.*=> \{)$|=> \{$/;
+
+/** `path:line lines` of each function that is longer than `limit` lines, from its first line to its closing brace. */
+export function longFunctions({ path, code }: SourceFile, limit: number): string[] {
+  const lines = code.split("\n").map((line) => line.trimEnd());
+  return lines.flatMap((line, index) => {
+    if (!FUNCTION.test(line)) return [];
+    const indent = line.slice(0, line.length - line.trimStart().length);
+    // The formatter puts the brace that ends it under its beginning; one that ends its parameters opens the body on the same line.
+    const end = lines.findIndex(
+      (other, at) => at > index && /^[})]/.test(other.slice(indent.length)) && other.startsWith(indent) && !other.endsWith("{"),
+    );
+    const length = end - index + 1;
+    return length > limit ? [`${path}:${index + 1} ${length}`] : [];
+  });
+}
+
 function names(list: string): string[] {
   return list
     .split(",")

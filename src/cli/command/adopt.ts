@@ -2,6 +2,9 @@
 
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { machines as ours } from "../../../machines/index.ts";
+import { HoldfastError } from "../../actor/error.ts";
+import { PAGE, pages } from "../../actor/page.ts";
 import { agentError } from "../../agent/error.ts";
 import { type Adoption, adoptRoot } from "../../store/adopt.ts";
 import { restoreRoot } from "../../store/backup.ts";
@@ -9,6 +12,7 @@ import { readMarker } from "../../store/marker.ts";
 import { openRoot, type Root } from "../../store/root.ts";
 import { EXIT } from "../exit.ts";
 import { oneLine, quoted, wrap } from "../format.ts";
+import { withReader } from "../reading.ts";
 import type { CommonOptions, Result } from "../result.ts";
 import type { Screen } from "../screen.ts";
 import { commandName } from "../self.ts";
@@ -44,9 +48,26 @@ export async function adoptCommand(options: AdoptOptions, screen: Screen): Promi
       ...wrap(warning, screen.proseColumns),
       "",
       "Check it:",
-      `  ${commandName()} verify --root ${quoted(root.path)}`,
+      `  ${commandName()} verify --root ${quoted(root.path)}${hasOtherMachines(root.path) ? " --machines FILE" : ""}`,
     ],
   };
+}
+
+/** True where there are actors of machines that this program does not have. A root that cannot be read yet gives no hint. */
+function hasOtherMachines(path: string): boolean {
+  try {
+    return withReader(path, (reader) => {
+      const rows = pages(
+        (after) => reader.actors({}, { after, limit: PAGE }),
+        (row) => row.ordinal,
+      );
+      for (const { machine } of rows) if (!ours.some(({ id }) => id === machine)) return true;
+      return false;
+    });
+  } catch (error) {
+    if (error instanceof HoldfastError) return false;
+    throw error;
+  }
 }
 
 /** Which it is, or an error that helps to find out. */

@@ -9,7 +9,7 @@ import type { CommonOptions, Result } from "../result.ts";
 import type { Screen } from "../screen.ts";
 import { commandName } from "../self.ts";
 
-/** Throws `file_exists`, `argument_invalid`, `root_not_found` and what else reading a root may give. */
+/** Throws `file_exists`, `argument_invalid`, `input_invalid` for a file inside the root, `root_not_found` and what else reading a root may give. */
 export async function backupCommand(given: string, options: CommonOptions, screen: Screen): Promise<Result> {
   const file = resolve(given);
   existingDirectory(dirname(file), "FILE");

@@ -1,5 +1,6 @@
 /** `holdfast ls`: pages of what a state root holds, in the order of creation, and why it is as it is. */
 
+import { PARKED } from "../../actor/letter.ts";
 import { PAGE, pages } from "../../actor/page.ts";
 import type { ActorFilter, EffectRow, StoreReader } from "../../actor/store.ts";
 import { agentError } from "../../agent/error.ts";
@@ -17,7 +18,7 @@ import {
 } from "../list/actor.ts";
 import { type Listed, listLines, type Naming, naming } from "../list/row.ts";
 import { EFFECT_TITLES, LETTER_TITLES, listEffect, listLetter, listTimer, TIMER_TITLES } from "../list/waiting.ts";
-import { withReader } from "../reading.ts";
+import { unownedSinceMs, withReader } from "../reading.ts";
 import type { List, PageOptions, Result } from "../result.ts";
 import type { Screen } from "../screen.ts";
 
@@ -40,6 +41,8 @@ interface Kind {
   readonly states?: readonly string[];
   /** Said below the list, for people. */
   readonly hint?: string;
+  /** Whether the hint is of use to a row; to any, where absent. */
+  readonly hints?: (row: Listed) => boolean;
   rows(reader: StoreReader, asked: Asked): Iterable<Placed>;
 }
 
@@ -47,6 +50,8 @@ interface Asked {
   readonly after: number;
   readonly state: string | undefined;
   readonly name: Naming;
+  /** When the time of a root stopped that nobody owns; null where somebody does. */
+  readonly stoppedMs: number | null;
 }
 
 const EFFECT_STATES: readonly EffectRow["state"][] = ["open", "started", "exhausted", "unknown"];
@@ -67,6 +72,7 @@ const KINDS: Record<List, Kind> = {
     none: "effects are open",
     states: EFFECT_STATES,
     hint: "`holdfast retry EFFECT` runs it again; `holdfast resolve EFFECT --output JSON` (or `--error CODE`) settles it by hand.",
+    hints: ({ item }) => (item.helps as readonly string[]).some((way) => !way.startsWith("holdfast release ")),
     *rows(reader, { after, state, name }) {
       const filter = state === undefined ? {} : { state: state as EffectRow["state"] };
       for (const row of pages(
@@ -81,19 +87,19 @@ const KINDS: Record<List, Kind> = {
     titles: TIMER_TITLES,
     none: "timers are set",
     states: ["armed", "parked"],
-    *rows(reader, { after, state, name }) {
+    *rows(reader, { after, state, name, stoppedMs }) {
       for (const row of pages(
         (cursor) => reader.timers({}, { after: cursor, limit: PAGE }),
         (found) => found.ordinal,
         after,
       ))
-        if (state === undefined || row.state === state) yield { cursor: row.ordinal, listed: () => listTimer(row, name) };
+        if (state === undefined || row.state === state) yield { cursor: row.ordinal, listed: () => listTimer(row, name, stoppedMs) };
     },
   },
   "dead-letters": {
     titles: LETTER_TITLES,
     none: "dead letters",
-    hint: "What has the reason actor_quarantined is delivered when its receiver is released: `holdfast release TO`.",
+    hint: `What has the reason actor_quarantined is delivered when its receiver is released: \`holdfast release TO\`. What has the reason ${PARKED.join(", ")}: when a program opens the root whose machine can take it.`,
     *rows(reader, { after, state, name }) {
       for (const row of pages(
         (cursor) => reader.deadLetters(state === undefined ? {} : { reason: state }, { after: cursor, limit: PAGE }),
@@ -113,7 +119,8 @@ export async function lsCommand(what: List, { root, limit, after, state }: LsOpt
   return withReader(root, (reader) => {
     const found: Placed[] = [];
     let next: number | null = null;
-    for (const row of kind.rows(reader, { after, state, name: naming(screen) })) {
+    const stoppedMs = what === "timers" ? unownedSinceMs(root, reader) : null;
+    for (const row of kind.rows(reader, { after, state, name: naming(screen), stoppedMs })) {
       // One more than is shown tells that there is another page.
       if (found.length === limit) {
         next = found.at(-1)?.cursor ?? null;
@@ -136,10 +143,11 @@ function noneText(what: List, after: number, state: string | undefined): string 
 }
 
 function linesOf(kind: Kind, listed: readonly Listed[], next: number | null, screen: Screen): string[] {
+  const hint = listed.some((row) => kind.hints?.(row) ?? true) ? kind.hint : undefined;
   return [
     ...listLines(kind.titles, listed, screen),
     ...(next === null ? [] : [`More: --after ${next}`]),
-    ...(kind.hint === undefined ? [] : ["", ...wrap(kind.hint, screen.proseColumns).map((line) => screen.style("dim", line))]),
+    ...(hint === undefined ? [] : ["", ...wrap(hint, screen.proseColumns).map((line) => screen.style("dim", line))]),
   ];
 }
 

@@ -20,11 +20,11 @@ export interface ResolveOptions extends ActingOptions {
 export async function resolveCommand(given: string, options: ResolveOptions, screen: Screen): Promise<Result> {
   const outcome = resolutionOf(options);
   return withEngine(options, async (engine) => {
-    const { key, actor, name } = findEffect(engine.store, given);
-    const before = engine.store.actor(actor);
+    const { key, actor, name } = findEffect(engine.reader, given);
+    const before = engine.reader.actor(actor);
     const known = new Set(engine.effects({ actor }, { limit: 1000 }).map((effect) => effect.key));
     await engine.resolve(key, outcome);
-    const after = engine.store.actor(actor);
+    const after = engine.reader.actor(actor);
     const opened = openedSince(engine, actor, known);
     const kind = "output" in outcome ? "done" : "failed";
     return {
@@ -40,7 +40,7 @@ export async function resolveCommand(given: string, options: ResolveOptions, scr
 }
 
 function moved(from: string | undefined, to: string | undefined): string {
-  return from === to ? `still ${to}` : `${from} → ${to}`;
+  return oneLine(from === to ? `still ${to}` : `${from} → ${to}`);
 }
 
 function resolutionOf({ output, error }: ResolveOptions): Resolution {

@@ -57,7 +57,7 @@ function check(holdfast: Holdfast, runId: string): ContinuationCheck {
 }
 
 /** The continuation, or an error with every reason against it. */
-export function demandContinuation(runId: string, found: ContinuationCheck): Continuation {
+function demandContinuation(runId: string, found: ContinuationCheck): Continuation {
   if (found.decision === "continue") return found.continuation;
   const [first] = found.reasons;
   const message = found.reasons.length === 1 ? (first?.message ?? "") : `the run ${runId} is parked for ${found.reasons.length} reasons`;

@@ -2,6 +2,7 @@
 
 import type { RetentionPolicy } from "../../actor/retention.ts";
 import { agentError } from "../../agent/error.ts";
+import { retainSessions, SESSION_PARTS } from "../../agent/retention.ts";
 import { withEngine } from "../acting.ts";
 import { EXIT } from "../exit.ts";
 import { plural } from "../format.ts";
@@ -23,7 +24,7 @@ export async function retainCommand(options: RetainOptions, screen: Screen): Pro
   const policy = policyOf(options);
   return withEngine({ root: options.root }, async (engine) => {
     screen.bar.update("looking for what is old");
-    const went = await engine.retain(policy);
+    const went = await retainSessions(engine, policy);
     const told = [
       ...(policy.finalMs === undefined ? [] : [plural(went.actors, "final actor")]),
       ...(policy.keysMs === undefined ? [] : [plural(went.keys, "recorded answer")]),
@@ -38,8 +39,12 @@ function policyOf({ final, machine, state, keys, deadLetters, blobs }: RetainOpt
   const refuse = (field: string, problem: string) => agentError("argument_invalid", `${field}: ${problem}`, { details: { path: field } });
   if (final === undefined && (machine ?? state) !== undefined)
     throw refuse(machine ? "--machine" : "--state", "narrows what --final lets go; say --final AGE too");
+  const part = machine?.find((name) => SESSION_PARTS.includes(name));
+  if (part) throw refuse("--machine", `a ${part} goes with its session; say --machine session`);
   if ([final, keys, deadLetters, blobs].every((age) => age === undefined))
-    throw refuse("--final", "say what may go: --final, --keys, --dead-letters or --blobs, each with an age");
+    throw agentError("argument_invalid", "say what may go: --final, --keys, --dead-letters or --blobs, each with an age", {
+      details: { path: "--final" },
+    });
   return {
     ...(final === undefined ? {} : { finalMs: final }),
     ...(machine === undefined ? {} : { machines: machine }),

@@ -11,15 +11,21 @@ import type { Screen } from "../screen.ts";
 /** Throws `effect_gone`, `effect_at_work`, `ambiguous`, what makes the actor unavailable, and `root_owned`. */
 export async function retryCommand(given: string, options: ActingOptions, screen: Screen): Promise<Result> {
   return withEngine(options, async (engine) => {
-    const before = findEffect(engine.store, given);
-    const { item } = listEffect(engine.store, before, (name) => name);
+    const before = findEffect(engine.reader, given);
+    const { item } = listEffect(engine.reader, before, (name) => name);
     await engine.retry(before.key);
     const { key, actor, name } = before;
     return {
       exit: EXIT.done,
-      document: { effect: key, actor, name, state: engine.store.effect(key)?.state ?? null, was: { state: item.state, error: item.error } },
+      document: {
+        effect: key,
+        actor,
+        name,
+        state: engine.reader.effect(key)?.state ?? null,
+        was: { state: item.state, error: item.error },
+      },
       lines: [
-        `${screen.style("green", "open")}  ${oneLine(name)} of ${oneLine(actor)}; it was ${before.state}`,
+        `${screen.style("green", "open")}  ${oneLine(name)} of ${oneLine(actor)}; it was ${oneLine(before.state)}`,
         ...waitsForOwner([{ name }]),
       ],
     };

@@ -10,7 +10,7 @@ import { countOf, isoOf, oneLine, quoted, timeOf, wrap } from "../format.ts";
 import { findActor } from "../id.ts";
 import { type Listed, listLines, type Naming, naming } from "../list/row.ts";
 import { EFFECT_TITLES, LETTER_TITLES, listEffect, listLetter, listTimer, TIMER_TITLES } from "../list/waiting.ts";
-import { withReader } from "../reading.ts";
+import { unownedSinceMs, withReader } from "../reading.ts";
 import type { PageOptions, Result } from "../result.ts";
 import type { Screen } from "../screen.ts";
 import { commandName } from "../self.ts";
@@ -28,7 +28,7 @@ export async function showCommand(given: string, options: PageOptions, screen: S
     const next = read.length > options.limit ? (entries.at(-1)?.seq ?? null) : null;
     const meaning = meaningOf(row);
     const about = aboutOf(reader, row);
-    const waiting = waitingOf(reader, row, naming(screen));
+    const waiting = waitingOf(reader, row, naming(screen), unownedSinceMs(options.root, reader));
     return {
       exit: EXIT.done,
       document: {
@@ -49,11 +49,11 @@ export async function showCommand(given: string, options: PageOptions, screen: S
         next,
       },
       lines: [
-        `${screen.style("bold", row.address)}  ${screen.style("cyan", row.state)}`,
+        `${screen.style("bold", oneLine(row.address))}  ${screen.style("cyan", oneLine(row.state))}`,
         ...(meaning === null ? [] : wrap(meaning, screen.proseColumns - 2).map((line) => `  ${line}`)),
         "",
         ...setAside(row, waiting.letters.length, options.root, screen),
-        ...fields([...about.fields, ...timesOf(row)], "  "),
+        ...fields([...about.fields.map(([name, value]) => [name, value && oneLine(value, 2000)] as const), ...timesOf(row)], "  "),
         ...section("Effects", EFFECT_TITLES, waiting.effects, screen),
         ...section("Timers", TIMER_TITLES, waiting.timers, screen),
         ...section("Dead letters to it", LETTER_TITLES, waiting.letters, screen),
@@ -69,11 +69,11 @@ export async function showCommand(given: string, options: PageOptions, screen: S
   });
 }
 
-function waitingOf(reader: StoreReader, { address }: ActorRow, name: Naming) {
+function waitingOf(reader: StoreReader, { address }: ActorRow, name: Naming, stoppedMs: number | null) {
   const page = { limit: SHOWN };
   return {
     effects: reader.effects({ actor: address }, page).map((effect) => listEffect(reader, effect, name)),
-    timers: reader.timers({ actor: address }, page).map((timer) => listTimer(timer, name)),
+    timers: reader.timers({ actor: address }, page).map((timer) => listTimer(timer, name, stoppedMs)),
     letters: reader.deadLetters({ receiver: address }, page).map((letter) => listLetter(letter, name)),
   };
 }
@@ -95,7 +95,7 @@ function timesOf(row: ActorRow): Fields {
 function quarantineOf({ address, quarantine }: ActorRow): object | null {
   if (!quarantine) return null;
   const { code, message, atMs, source } = quarantine;
-  return { code, message, at: isoOf(atMs), source: source ?? null, helps: [`holdfast release ${address}`] };
+  return { code, message, at: isoOf(atMs), source: source ?? null, helps: [`holdfast release ${quoted(address)}`] };
 }
 
 /** Why it was set aside, and the way out. */
@@ -108,11 +108,11 @@ function setAside({ address, machine, quarantine }: ActorRow, letters: number, r
   ];
   const text = [
     oneLine(message),
-    ...(source === undefined ? [] : [`It could not take what ${source} came to.`]),
+    ...(source === undefined ? [] : [`It could not take what ${oneLine(source)} came to.`]),
     `Mend what this names, and take it back${letters > 0 ? ", which delivers the dead letters below" : ""}; with --discard, what it cannot take is left out and stays listed:`,
   ];
   return [
-    `  ${screen.style("red", `Set aside ${fromNow(atMs)}: ${code}`)}`,
+    `  ${screen.style("red", `Set aside ${fromNow(atMs)}: ${oneLine(code)}`)}`,
     ...text.flatMap((part) => wrap(part, screen.proseColumns - 4)).map((line) => `    ${line}`),
     `      ${[commandName(), "release", quoted(address), ...options].join(" ")}`,
     "",

@@ -15,9 +15,9 @@ export interface UpgradeCheckOptions extends CommonOptions {
 
 /** Rows that are printed; the document has all. */
 const SHOWN = 1000;
-const VERDICTS = ["blocked", "migratable", "same"] as const;
+const VERDICTS = ["blocked", "quarantined", "migratable", "same"] as const;
 
-/** Only reads. Exits with 1 where an actor is blocked. Throws `argument_invalid`, `machine_invalid`, `module_unloadable`. */
+/** Only reads. Exits with 1 where an actor is blocked; one that was set aside before is for its own command, and holds up no deploy. Throws `argument_invalid`, `machine_invalid`, `module_unloadable`. */
 export async function upgradeCheckCommand(options: UpgradeCheckOptions, screen: Screen): Promise<Result> {
   const machines = await machinesFor(options);
   screen.bar.update("folding every unfinished actor");
@@ -54,7 +54,7 @@ function lines(reports: readonly UpgradeReport[], totals: Readonly<Record<string
     ...listLines(["ACTOR", "VERSION", "VERDICT", "WHERE"], shown, screen),
     ...(sorted.length > SHOWN ? [`… and ${countOf(sorted.length - SHOWN)} more; --json has all`] : []),
     "",
-    `${countOf(reports.length)} unfinished: ${count("same", "green")}, ${count("migratable", "yellow")}, ${count("blocked", "red")}`,
+    `${countOf(reports.length)} unfinished: ${count("same", "green")}, ${count("migratable", "yellow")}, ${count("blocked", "red")}${(totals.quarantined ?? 0) > 0 ? `, ${count("quarantined", "yellow")}` : ""}`,
   ];
 }
 

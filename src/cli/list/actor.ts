@@ -1,10 +1,11 @@
 /** Actor: sessions, runs, handoffs and actors of any machine as rows of a list. */
 
+import { WAITING } from "../../actor/letter.ts";
 import type { ActorRow, StoreReader } from "../../actor/store.ts";
 import { contextOf } from "../../agent/snapshot.ts";
 import { fromNow } from "../duration.ts";
 import { coded } from "../exit.ts";
-import { isoOf, oneLine } from "../format.ts";
+import { isoOf, oneLine, plural, quoted } from "../format.ts";
 import { why } from "../outcome.ts";
 import type { Listed, Naming } from "./row.ts";
 
@@ -42,7 +43,7 @@ export function listAny(reader: StoreReader, row: ActorRow, name: Naming): Liste
 /** An actor that was set aside, with the whole reason. */
 export function listQuarantined(reader: StoreReader, row: ActorRow, name: Naming): Listed {
   const { code, message, atMs } = row.quarantine ?? { code: "", message: "", atMs: row.updatedMs };
-  const letters = reader.deadLetters({ receiver: row.address, reason: "actor_quarantined" }, { limit: 1000 }).length;
+  const letters = lettersTo(reader, row.address);
   return {
     item: {
       address: row.address,
@@ -50,11 +51,30 @@ export function listQuarantined(reader: StoreReader, row: ActorRow, name: Naming
       ...baseOf(row),
       at: isoOf(atMs),
       waiting: letters,
-      helps: [`holdfast release ${row.address}`],
+      helps: [`holdfast release ${quoted(row.address)}`],
     },
     cells: [name(row.address), row.state, fromNow(atMs), code],
-    notes: [oneLine(message), ...(letters > 0 ? [`${letters === 1000 ? "1,000 or more" : letters} dead letters wait for it`] : [])],
+    notes: [
+      oneLine(message),
+      ...(letters > 0 ? [lettersText(letters)] : []),
+    ],
   };
+}
+
+/** How many are counted of what waits for an actor. */
+const LETTERS_COUNTED = 1000;
+
+function lettersText(count: number): string {
+  if (count === LETTERS_COUNTED) return "1,000 or more dead letters wait for it";
+  return `${plural(count, "dead letter")} ${count === 1 ? "waits" : "wait"} for it`;
+}
+
+function lettersTo(reader: StoreReader, receiver: string): number {
+  const found = WAITING.map((reason) => reader.deadLetters({ receiver, reason }, { limit: LETTERS_COUNTED }).length);
+  return Math.min(
+    LETTERS_COUNTED,
+    found.reduce((sum, count) => sum + count, 0),
+  );
 }
 
 function baseOf(row: ActorRow) {

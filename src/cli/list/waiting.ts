@@ -1,8 +1,8 @@
 /** Waiting: effects, timers and dead letters as rows of a list: what is there, why, and which command helps. */
 
 import type { EffectRow, PlacedDeadLetterRow, StoreReader, TimerRow } from "../../actor/store.ts";
-import { fromNow } from "../duration.ts";
-import { isoOf, oneLine } from "../format.ts";
+import { durationOf, fromNow } from "../duration.ts";
+import { isoOf, oneLine, quoted } from "../format.ts";
 import type { Listed, Naming } from "./row.ts";
 
 export const EFFECT_TITLES = ["EFFECT", "STATE", "SINCE", "NAME", "HELPS"];
@@ -21,10 +21,10 @@ export function listEffect(reader: StoreReader, row: EffectRow, name: Naming): L
       state: row.state,
       opened: isoOf(row.openedMs),
       error,
-      helps: helps.map((way) => `holdfast ${way} ${way === "release" ? row.actor : row.key}`),
+      helps: helps.map((way) => `holdfast ${way} ${quoted(way === "release" ? row.actor : row.key)}`),
     },
     cells: [name(row.key), row.state, fromNow(row.openedMs), row.name, helps.join(", ")],
-    notes: error ? [`${error.code}: ${oneLine(error.message)}`] : [],
+    notes: error ? [`${oneLine(error.code)}: ${oneLine(error.message)}`] : [],
   };
 }
 
@@ -44,18 +44,20 @@ function waysOut(reader: StoreReader, row: EffectRow): readonly ("retry" | "reso
   return row.state === "exhausted" || row.state === "unknown" ? ["retry", "resolve"] : [];
 }
 
-/** A timer that is set. */
-export function listTimer(row: TimerRow, name: Naming): Listed {
+/** A timer that is set. `stoppedMs` is when the time of a root stopped that nobody owns; null where somebody does. */
+export function listTimer(row: TimerRow, name: Naming, stoppedMs: number | null): Listed {
   const type = typeOf(row.event);
   // The timer of an `after` has the name of its event, which says no more than its delay.
   const event = row.delay !== "" && row.id === type ? `after ${row.delay}` : type;
-  const { key, actor, delay, policy, delayMs, state } = row;
+  const { key, actor, delay, policy, delayMs, dueMs, state } = row;
+  // Without an owner its time stands still: no date that could be given would hold.
+  const leftMs = policy === "absolute" || stoppedMs === null ? null : policy === "restart" ? delayMs : Math.max(0, dueMs - stoppedMs);
   return {
-    item: { key, actor, event: type, delay, policy, delayMs, due: isoOf(row.dueMs), state },
+    item: { key, actor, event: type, delay, policy, delayMs, due: leftMs === null ? isoOf(dueMs) : null, leftMs, state },
     cells: [
       name(actor),
-      fromNow(row.dueMs),
-      isoOf(row.dueMs).replace(/\.\d+Z$/, "Z"),
+      leftMs === null ? fromNow(dueMs) : `in ${durationOf(leftMs)} of owned time`,
+      leftMs === null ? isoOf(dueMs).replace(/\.\d+Z$/, "Z") : "",
       state,
       policy === "absolute" ? event : `${event} (${policy})`,
     ],

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { durationFrom } from "../duration.ts";
-import { type Add, collected, type Perform, withCommon } from "./option.ts";
+import { type Add, collected, PART, type Perform, withCommon } from "./option.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -10,7 +10,7 @@ export function addWaysOut(add: Add, perform: Perform): void {
   const retry = withMachines(
     add("retry", "open an exhausted or unknown effect again; the next process that owns the root runs it", ["retry order/order-17:4:0"])
       .usage("KEY [options]")
-      .argument("<KEY>", "an effect's key, or the beginning or end of it; see `holdfast ls effects`"),
+      .argument("<KEY>", `an effect's key, ${PART}; see \`holdfast ls effects\``),
   );
   withCommon(retry).action((key: string, options) =>
     perform(async (screen) => (await import("../command/retry.ts")).retryCommand(key, options, screen), options.json === true),
@@ -21,7 +21,7 @@ export function addWaysOut(add: Add, perform: Perform): void {
       "resolve order/order-17:4:0 --error card_declined:'The bank said no'",
     ])
       .usage("KEY [options]")
-      .argument("<KEY>", "an effect's key, or the beginning or end of it; see `holdfast ls effects`")
+      .argument("<KEY>", `an effect's key, ${PART}; see \`holdfast ls effects\``)
       .option("--output <JSON>", "it was done, with this result")
       .option("--error <CODE[:MESSAGE]>", "it failed, with this code"),
   );
@@ -34,7 +34,7 @@ export function addWaysOut(add: Add, perform: Perform): void {
       "release order-17 --discard",
     ])
       .usage("ID [options]")
-      .argument("<ID>", "an actor's address or id, or the beginning or end of it; see `holdfast ls quarantined`")
+      .argument("<ID>", `an actor's address or id, ${PART}; see \`holdfast ls quarantined\``)
       .option("--discard", "leave out the event that it cannot take; it stays listed"),
   );
   withCommon(release).action((id: string, options) =>
@@ -45,15 +45,19 @@ export function addWaysOut(add: Add, perform: Perform): void {
 export function addUpkeep(add: Add, perform: Perform): void {
   const retain = add("retain", "forget what is old: final actors, recorded answers, dead letters, blobs that nothing mentions", [
     "retain --final 30d --dead-letters 30d",
-    "retain --final 1w --machine run --state completed",
+    "retain --final 1w --machine order --state shipped",
     "retain --keys 7d --blobs 1d --json",
   ])
     .usage("[options]")
-    .option("--final <AGE>", "actors that ended and have been silent for longer", durationFrom(0))
+    .option(
+      "--final <AGE>",
+      "actors that ended and have been silent for longer; runs and handoffs go with their archived session",
+      durationFrom(0),
+    )
     .option("--machine <MACHINE>", "of those only these machines' (may be repeated)", collected)
     .option("--state <STATE>", "of those only such that ended in this state (may be repeated)", collected)
     .option("--keys <AGE>", "answers to keyed events; a repetition after that is taken anew", durationFrom(0))
-    .option("--dead-letters <AGE>", "events that reached nobody; those that a release will deliver stay", durationFrom(0))
+    .option("--dead-letters <AGE>", "events that reached nobody; those that their receiver will still get stay", durationFrom(0))
     .option("--blobs <AGE>", "large values that no journal entry mentions; reads the whole journal", durationFrom(HOUR_MS));
   withCommon(retain).action((options) =>
     perform(async (screen) => (await import("../command/retain.ts")).retainCommand(options, screen), options.json === true),
@@ -81,5 +85,13 @@ export function addUpkeep(add: Add, perform: Perform): void {
 }
 
 function withMachines(command: Command): Command {
-  return command.option("--machines <FILE>", "a module that exports the actor's machine (default: this program's own machines)");
+  return command
+    .option("--machines <FILE>", "a module that exports the actor's machine (default: this program's own machines)")
+    .addHelpText("after", ACTING_TEXT);
 }
+
+const ACTING_TEXT = `
+Give the machines of the version that is deployed: an actor of an older version
+is migrated by this, and the older program is then refused.
+No process may own the root; a running program calls the method of the same
+name.`;

@@ -9,6 +9,9 @@ export type Add = (name: string, description: string, examples: readonly string[
 /** Receives what the arguments ask for. `attends`: the task looks after Ctrl-C itself. */
 export type Perform = (task: Task, json: boolean, attends?: boolean) => void;
 
+/** How an id, an address or a key may be given; see id.ts. */
+export const PART = "or 4 or more characters of its beginning or end";
+
 /** Rows of one page, at most. */
 const PAGE_LIMIT = 500;
 

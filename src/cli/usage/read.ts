@@ -2,7 +2,7 @@
 
 import { Argument } from "commander";
 import { LISTS, type List, type PageOptions } from "../result.ts";
-import { type Add, type Perform, withCommon, withPage } from "./option.ts";
+import { type Add, PART, type Perform, withCommon, withPage } from "./option.ts";
 
 export function addReads(add: Add, perform: Perform): void {
   const ls = add("ls", "list what is in a state root, and why it is as it is; also while a process owns it", [
@@ -23,7 +23,8 @@ export function addReads(add: Add, perform: Perform): void {
     "show order/order-17",
   ])
     .usage("ID [options]")
-    .argument("<ID>", "an address (run/…, session/…, handoff/…, MACHINE/…), the id alone, or the beginning or end of it");
+    .argument("<ID>", `an address (run/…, session/…, handoff/…, MACHINE/…), the id alone, ${PART}`)
+    .addHelpText("after", "\nPayloads of events and contexts of actors are not shown; a program reads\nthem by `watch` and `getSnapshot`.");
   withCommon(withPage(show, 50, "journal entries")).action((id: string, options) =>
     perform(async (screen) => (await import("../command/show.ts")).showCommand(id, options, screen), options.json === true),
   );
@@ -32,9 +33,11 @@ export function addReads(add: Add, perform: Perform): void {
 export function addProofs(add: Add, perform: Perform): void {
   const verify = add("verify", "check every row of a state root against its journal, or a receipt offline", [
     "verify",
+    "verify --root ./state --machines machines/index.ts",
     "verify --receipt 0199c3f2-6b1e-7c11-9a53-0d4a5be21f6e.receipt.json",
   ])
     .usage("[options]")
+    .option("--machines <FILE>", "a module that exports more machines: without its machine an actor is checked but not folded again")
     .option("--receipt <FILE>", "check this receipt instead; needs no state root");
   withCommon(verify).action((options) =>
     perform(async (screen) => (await import("../command/verify.ts")).verifyCommand(options, screen), options.json === true),
@@ -43,7 +46,7 @@ export function addProofs(add: Add, perform: Perform): void {
     "receipt 0199c3f2-6b1e-7c11-9a53-0d4a5be21f6e --out receipt.json",
   ])
     .usage("RUN [options]")
-    .argument("<RUN>", "the id of the sealed run or of its successor, or the beginning or end of it")
+    .argument("<RUN>", `the id of the sealed run or of its successor, ${PART}`)
     .option("--out <FILE>", "the receipt's file (default: RUN.receipt.json in the current folder)");
   withCommon(receipt).action((id: string, options) =>
     perform(async (screen) => (await import("../command/receipt.ts")).receiptCommand(id, options, screen), options.json === true),
@@ -53,7 +56,11 @@ export function addProofs(add: Add, perform: Perform): void {
     "upgrade-check --machines machines/index.ts --json",
   ])
     .usage("[options]")
-    .option("--machines <FILE>", "a module that exports machines (default: this program's own)");
+    .option("--machines <FILE>", "a module that exports machines (default: this program's own)")
+    .addHelpText(
+      "after",
+      "\nExits with 1 where an actor is blocked. One that is in quarantine is counted apart\nand is no reason against a deploy: release it before or after.",
+    );
   withCommon(upgrade).action((options) =>
     perform(async (screen) => (await import("../command/upgrade-check.ts")).upgradeCheckCommand(options, screen), options.json === true),
   );

@@ -1,9 +1,9 @@
 /** Commands that work: demo, run, resume, stop. They look after Ctrl-C themselves. */
 
 import { Argument } from "commander";
-import { type Add, type Perform, withCommon } from "./option.ts";
+import { type Add, PART, type Perform, withCommon } from "./option.ts";
 
-const RUN = "a run's id, or the beginning or end of it";
+const RUN = `a run's id, ${PART}`;
 
 export function addWork(add: Add, perform: Perform): void {
   const demo = add("demo", "survey a folder as a durable run that moves between processes while it works", [
