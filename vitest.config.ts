@@ -21,8 +21,9 @@ export default defineConfig({
     environment: "node",
     pool: "forks",
     watch: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Tests that kill processes take long where many run at once.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     teardownTimeout: 10_000,
     sequence: { shuffle: false, concurrent: false, hooks: "stack" },
     allowOnly: false,

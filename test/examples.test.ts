@@ -57,6 +57,11 @@ describe("the examples in docs", () => {
     expect(lines).toEqual([`ada has ended; remove ${join(root, "state")} to see it again`]);
   });
 
+  it("test a machine without waiting, without a disk, and through a restart", async () => {
+    await import("../docs/examples/testing.ts");
+    expect(lines).toEqual(["rejected: storage_failed", "charged 2 times under 1 key", "verified: true"]);
+  });
+
   it("move a turn from one runtime to the next", async () => {
     await import("../docs/examples/agent.ts");
     expect(lines[0]).toBe("sealed: true sealed");

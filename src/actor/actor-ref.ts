@@ -258,7 +258,9 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
     const { signal } = options;
     return new Promise((resolve, reject) => {
       let unsubscribe = () => {};
+      let isSettled = false;
       const settle = (act: () => void) => {
+        isSettled = true;
         unsubscribe();
         signal?.removeEventListener("abort", onAbort);
         act();
@@ -277,12 +279,13 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
         }
       };
       if (signal?.aborted) return reject(signal.reason);
+      signal?.addEventListener("abort", onAbort, { once: true });
       unsubscribe = this.#source.feed.subscribe(this.address, (event) => {
         if (event.kind === "committed") look();
         if (event.kind === "closed") settle(() => reject(event.error ?? engineError("closed", "the engine was closed")));
       });
-      signal?.addEventListener("abort", onAbort, { once: true });
-      look();
+      // A feed that is closed says so at once.
+      if (!isSettled) look();
     });
   }
 }

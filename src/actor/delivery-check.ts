@@ -6,16 +6,19 @@
  */
 
 import type { Fault } from "./fold.ts";
-import { checkEvent } from "./input.ts";
 import type { Cause } from "./journal.ts";
 import { canonical } from "./json.ts";
-import type { Registration } from "./registration.ts";
 import type { JournalRow, PlacedDeadLetterRow, StoreReader } from "./store.ts";
 import type { EngineEvent, Request } from "./transition.ts";
 
+/** What one entry has delivered to one receiver, and what of it is not there yet. */
 interface Sent {
-  readonly event: EngineEvent;
   readonly atMs: number;
+  /** By its text: what was not found as it was sent. */
+  readonly texts: Map<string, number>;
+  /** By its type. */
+  readonly types: Map<string, number>;
+  count: number;
 }
 
 /** The parts of an entry that speak of other rows, parsed. */
@@ -25,20 +28,14 @@ export interface Told {
 }
 
 export class DeliveryCheck {
-  readonly #registrations: ReadonlyMap<string, Registration>;
   readonly #reader: Pick<StoreReader, "tombstone" | "watermarks">;
   /** Events on their way, by sender, seq and receiver. */
-  readonly #sent = new Map<string, Sent[]>();
+  readonly #sent = new Map<string, Sent>();
   readonly #blamed: (actor: string) => boolean;
 
   /** `blamed` tells whether an actor has a fault of its own: what follows from that is no fault of those it told. */
-  constructor(
-    reader: Pick<StoreReader, "tombstone" | "watermarks">,
-    registrations: ReadonlyMap<string, Registration>,
-    blamed: (actor: string) => boolean,
-  ) {
+  constructor(reader: Pick<StoreReader, "tombstone" | "watermarks">, blamed: (actor: string) => boolean) {
     this.#reader = reader;
-    this.#registrations = registrations;
     this.#blamed = blamed;
   }
 
@@ -47,14 +44,20 @@ export class DeliveryCheck {
     for (const action of actions) {
       if (action.type !== "deliver") continue;
       const key = JSON.stringify([row.actor, row.seq, action.to]);
-      this.#sent.set(key, [...(this.#sent.get(key) ?? []), { event: action.event, atMs: row.atMs }]);
+      const sent = this.#sent.get(key) ?? { atMs: row.atMs, texts: new Map(), types: new Map(), count: 0 };
+      this.#sent.set(key, sent);
+      add(sent.texts, canonical(action.event), 1);
+      add(sent.types, action.event.type, 1);
+      sent.count++;
     }
-    if (cause.kind === "delivery") this.#take(JSON.stringify([cause.from, cause.seq, row.actor]), row.actor, row.event);
+    // What its receiver's schema made of it then, only that one can tell: a later one may say otherwise, and the fold holds the entry.
+    if (cause.kind === "delivery") this.#take(JSON.stringify([cause.from, cause.seq, row.actor]), row.event, "type");
   }
 
   /** Takes the dead letters, after the entries. A letter that nobody sent is a fault. */
   letter(row: PlacedDeadLetterRow): Fault[] {
-    if (this.#take(JSON.stringify([row.sender, row.seq, row.receiver]), row.receiver, row.event) || this.#blamed(row.sender)) return [];
+    const key = JSON.stringify([row.sender, row.seq, row.receiver]);
+    if (this.#take(key, row.event, "text") || this.#blamed(row.sender)) return [];
     // Its sender ended and was deleted, and with it the entry that says so.
     if (this.#reader.tombstone(row.sender)) return [];
     return [
@@ -74,28 +77,29 @@ export class DeliveryCheck {
       const [sender, seq, receiver] = JSON.parse(key) as [string, number, string];
       if (this.#blamed(sender) || this.#blamed(receiver)) return [];
       // What retention has removed: the receiver with all that it took, and old dead letters.
-      if (this.#reader.tombstone(receiver) || sent.every(({ atMs }) => atMs < deadLettersMs)) return [];
+      if (this.#reader.tombstone(receiver) || sent.atMs < deadLettersMs) return [];
       const message = `what ${sender} delivered in entry ${seq} is neither an entry nor a dead letter`;
       return { code: "row_missing", actor: receiver, seq: null, message };
     });
   }
 
-  #take(key: string, receiver: string, event: string): boolean {
-    const sent = this.#sent.get(key) ?? [];
-    const registration = this.#registrations.get(receiver.slice(0, receiver.indexOf("/")));
-    const place = sent.findIndex((candidate) => sameEvent(candidate.event, event, registration));
-    if (place < 0) return false;
-    sent.splice(place, 1);
-    if (sent.length === 0) this.#sent.delete(key);
+  /** An event arrives as it was sent, or, where its type is enough, as its receiver's schema made it. */
+  #take(key: string, arrived: string, by: "text" | "type"): boolean {
+    const sent = this.#sent.get(key);
+    const event = JSON.parse(arrived) as EngineEvent;
+    const text = canonical(event);
+    if (!sent || !sent.types.has(event?.type)) return false;
+    if (sent.texts.has(text)) add(sent.texts, text, -1);
+    else if (by === "text") return false;
+    add(sent.types, event.type, -1);
+    sent.count--;
+    if (sent.count === 0) this.#sent.delete(key);
     return true;
   }
 }
 
-/** An event arrives as it was sent, or as its receiver's schema made it: of a machine that is not known, its type alone can be told. */
-function sameEvent(sent: EngineEvent, arrived: string, registration: Registration | undefined): boolean {
-  const found = JSON.parse(arrived);
-  if (canonical(sent) === canonical(found)) return true;
-  if (!registration) return found?.type === sent.type;
-  const checked = checkEvent(registration, sent, "delivery");
-  return checked.ok && canonical(checked.event) === canonical(found);
+function add(counts: Map<string, number>, of: string, more: number): void {
+  const count = (counts.get(of) ?? 0) + more;
+  if (count > 0) counts.set(of, count);
+  else counts.delete(of);
 }

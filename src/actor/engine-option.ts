@@ -2,7 +2,7 @@
 
 import type { AnyStateMachine, InputFrom } from "xstate";
 import { z } from "zod";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock, wholeClock } from "./clock.ts";
 import type { Probe } from "./commit.ts";
 import { engineError } from "./error.ts";
 import type { EffectHandler } from "./handler.ts";
@@ -64,11 +64,13 @@ export interface CreateOptions<Machine extends AnyStateMachine> {
 
 const positive = z.int().min(1).optional();
 const isObject = (value: unknown) => typeof value === "object" && value !== null;
+const isClock = (value: unknown) =>
+  isObject(value) && (["now", "after"] as const).every((part) => typeof (value as Partial<Clock>)[part] === "function");
 const called = z.custom((value) => typeof value === "function", "is not a function").optional();
 const optionsSchema = z.strictObject({
   machines: z.custom(Array.isArray, "is not a list of machines"),
   effects: z.custom(isObject, "is not a record of handlers").optional(),
-  clock: z.custom(isObject, "is not a clock").optional(),
+  clock: z.custom(isClock, "is not a clock").optional(),
   cascadeLimit: positive,
   groupLimit: positive,
   mailboxLimit: positive,
@@ -94,8 +96,11 @@ export function completeOptions(given: EngineOptions): Required<EngineOptions> {
   const { machines, effects = {}, clock = systemClock, changed = "refuse", start = true, release = () => {} } = given;
   const { cascadeLimit = 1000, groupLimit = 1000, mailboxLimit = 10_000, cacheLimit = 10_000, closeGraceMs = 2000 } = given;
   const { contextLimit = CONTEXT_LIMIT, contextWarning = 65_536, probe = () => {}, enclose = (transition) => transition() } = given;
+  const whole = wholeClock(clock);
+  if (!Number.isSafeInteger(whole.now()))
+    throw engineError("input_invalid", "the options are wrong at clock: its now() gives no time in ms", { details: { path: "clock" } });
   return {
-    ...{ machines, effects, clock, changed, start, release, probe, enclose },
+    ...{ machines, effects, clock: whole, changed, start, release, probe, enclose },
     ...{ cascadeLimit, groupLimit, mailboxLimit, cacheLimit, closeGraceMs, contextLimit, contextWarning },
   };
 }

@@ -230,7 +230,7 @@ export class Engine {
     return verify(this.reader, this.#registrations, this.#options.enclose);
   }
 
-  /** Stores bytes by content; resolves with their SHA-256 in hex when they are durable. */
+  /** Stores up to 256 MiB by content; resolves with their SHA-256 in hex when they are durable. Rejects with `input_invalid`. */
   putBlob(bytes: Uint8Array): Promise<string> {
     return putBlob((work) => this.#mailbox.submit(work), bytes);
   }

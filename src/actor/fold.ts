@@ -84,7 +84,7 @@ export function fold(ground: FoldGround, rows: Iterable<JournalRow>): Folded {
       const row = inflated(reader, stored);
       const event = JSON.parse(row.event) as EngineEvent;
       const cause = JSON.parse(row.cause) as Cause;
-      if (event.type === MIGRATED) {
+      if (event.type === MIGRATED && cause.kind === "engine") {
         if (event.from !== before || before === version) return stop("fold_mismatch", row.seq, `entry ${row.seq} migrates from no version`);
         ({ snapshot, effects, timers } = migratedBy(registration, actor, event, row.atMs));
         continue;
@@ -95,7 +95,7 @@ export function fold(ground: FoldGround, rows: Iterable<JournalRow>): Folded {
         return stop("fold_mismatch", row.seq, `entry ${row.seq} is the outcome of ${settled}, which was not requested then`);
       if (fired !== undefined && !timers.some(({ key }) => key === fired))
         return stop("fold_mismatch", row.seq, `entry ${row.seq} is of the timer ${fired}, which was not set then`);
-      if (event.type === DISCARDED) {
+      if (event.type === DISCARDED && (cause.kind === "engine" || cause.kind === "timer")) {
         timers = timers.filter((timer) => timer.key !== fired);
         continue;
       }

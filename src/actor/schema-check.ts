@@ -2,6 +2,8 @@
 
 import type { AnyStateMachine } from "xstate";
 import { type EffectSchema, ENGINE_ACTIONS, type MachineSchemas } from "./declaration.ts";
+import { DISCARDED } from "./fold.ts";
+import { MIGRATED } from "./migration.ts";
 import type { Report } from "./problem.ts";
 import { isSchema } from "./schema.ts";
 import { definedIn } from "./structure.ts";
@@ -10,6 +12,8 @@ import { compareVersions, isVersion } from "./version.ts";
 const SHOW_SCHEMA = "z.strictObject({ … }), from zod";
 const PARTS = ["input", "context", "events", "facts"] as const;
 const POLICIES: readonly unknown[] = ["absolute", "remaining", "restart"];
+/** No machine takes these: a fold knows by them what the engine has written by itself. */
+const OWN_TYPES: ReadonlySet<string> = new Set([MIGRATED, DISCARDED]);
 const EFFECT_PARTS = new Set([
   "params",
   "done",
@@ -63,6 +67,8 @@ function checkTypes(part: string, types: Record<string, unknown>, report: Report
   for (const [type, schema] of Object.entries(types)) {
     if (!isSchema(schema)) report(`schemas.${part}.${type}`, "is not a zod schema", `write ${SHOW_SCHEMA}`);
     if (type === "" || type.includes("*")) report(`schemas.${part}.${type}`, "is a pattern and no type", "name the types one by one");
+    if (part === "events" && OWN_TYPES.has(type))
+      report(`schemas.events.${type}`, "is an entry that the engine writes by itself", "leave it out: no machine is asked about it");
     if (isRecord(schema) && isRecord(schema.shape) && part === "events" && ("stamp" in schema.shape || "type" in schema.shape))
       report(`schemas.${part}.${type}`, "declares `type` or `stamp`", "leave both out: the type is the key, and the engine adds its stamp");
   }

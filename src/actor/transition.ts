@@ -64,7 +64,9 @@ export function refusalOf(
   enclose: Enclosure,
 ): string | undefined {
   try {
-    return enclose(() => registration.schemas.refusal?.(snapshot, event));
+    const reason: unknown = enclose(() => registration.schemas.refusal?.(snapshot, event));
+    // Anything else is a slip of the machine, and no reason.
+    return typeof reason === "string" ? reason : undefined;
   } catch (cause) {
     throw threw(registration, cause);
   }

@@ -49,7 +49,7 @@ export function acquireOwnership(root: Root, options: { readonly program?: strin
   const lock = takeLock(root);
   held.set(root.path, lock);
   const { program = basename(process.argv[1] ?? process.title), clock = systemClock } = options;
-  writeHints(root, { pid: process.pid, startedMs: clock.now(), program });
+  writeHints(root, { pid: process.pid, startedMs: Math.floor(clock.now()), program });
   return {
     release() {
       if (held.get(root.path) !== lock) return;

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { counter, make, open, place, rejection, STORES } from "./counter.ts";
 
@@ -27,6 +28,16 @@ describe.each(STORES)("waitFor (%s)", (kind) => {
     await actor.send({ type: "count.end" });
     expect(await waiting).toMatchObject({ code: "actor_final" });
     expect(await rejection(actor.waitFor(({ context }) => context.count === 9))).toMatchObject({ code: "actor_final" });
+  });
+
+  it("leaves nothing behind on its signal where the engine is closed", async () => {
+    const engine = await open(place(kind).store);
+    const actor = await make(engine);
+    const { signal } = new AbortController();
+    const early = rejection(actor.waitFor(() => false, { signal }));
+    await engine.close();
+    for (const waiting of [early, rejection(actor.waitFor(() => false, { signal }))]) expect(await waiting).toMatchObject({ code: "closed" });
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("rejects with the reason of its signal, before and while it waits", async () => {

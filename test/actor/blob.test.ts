@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it, vi } from "vitest";
 import { assign, emit } from "xstate";
 import { z } from "zod";
+import { BLOB_LIMIT } from "../../src/actor/blob.ts";
 import { openEngine } from "../../src/actor/engine.ts";
 import { PAYLOAD_LIMIT } from "../../src/actor/journal.ts";
 import type { Store } from "../../src/actor/store.ts";
@@ -161,6 +162,30 @@ describe.each(STORES)("a large context (%s)", (kind) => {
     } finally {
       warn.mockRestore();
     }
+  });
+});
+
+describe("a blob that is put", () => {
+  it.each([
+    ["a text", "text"],
+    ["a number", 3],
+    ["a list", [1, 2]],
+    ["an ArrayBuffer", new ArrayBuffer(2)],
+    ["nothing", undefined],
+  ])("is bytes, and not %s", async (_, given) => {
+    const { store } = place();
+    const engine = await open(store);
+    expect(await rejection(engine.putBlob(given as never))).toMatchObject({ code: "input_invalid", details: { path: "bytes" } });
+    expect(store.blobs({ limit: 1 })).toEqual([]);
+  });
+
+  it("is bounded", async () => {
+    const engine = await open(place().store);
+    expect(await rejection(engine.putBlob(new Uint8Array(BLOB_LIMIT + 1)))).toMatchObject({
+      code: "input_invalid",
+      message: expect.stringContaining(`${BLOB_LIMIT + 1}`),
+    });
+    expect(await engine.putBlob(Buffer.from("text"))).toMatch(/^[0-9a-f]{64}$/);
   });
 });
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { openActors } from "../../src/actors.ts";
 import { openHoldfast } from "../../src/index.ts";
-import { counter, handlers, open, place, rejection, temporary } from "./counter.ts";
+import { simulatedClock } from "../../src/testing/index.ts";
+import { counter, handlers, make, open, place, rejection, STORES, temporary } from "./counter.ts";
+import { asleep, ship } from "./ship.ts";
 
 describe("an option", () => {
   it.each<[string, unknown]>([
@@ -21,6 +23,8 @@ describe("an option", () => {
     ["changed", "guess"],
     ["start", "no"],
     ["clock", 5],
+    ["clock", { now: () => 5 }],
+    ["clock", { ...simulatedClock(), now: () => Number.NaN }],
     ["machines", "counter"],
     ["probe", {}],
     ["grouplimit", 5],
@@ -34,6 +38,21 @@ describe("an option", () => {
     const least = { groupLimit: 1, cascadeLimit: 1, mailboxLimit: 1, cacheLimit: 0, closeGraceMs: 0, contextWarning: 0 };
     const engine = await open(place().store, { ...least, contextLimit: 1_000_000, clock: undefined as never, changed: undefined as never });
     expect(engine.epoch).toBe(1);
+  });
+
+  it.each(STORES)("may be a clock with fractions: rows hold whole milliseconds, and timers fire (%s)", async (kind) => {
+    const clock = simulatedClock(1_767_225_600_000.75);
+    const engine = await open(place(kind).store, { clock, machines: [counter, ship], effects: { ...handlers, ...asleep } });
+    await make(engine);
+    const sailing = await engine.create(ship, "a", { input: { start: 1 } as never });
+    await sailing.send({ type: "wait" } as never);
+    expect(engine.list().map(({ createdMs }) => createdMs)).toEqual([1_767_225_600_000, 1_767_225_600_000]);
+    const due = engine.timers()[0]?.dueMs ?? Number.NaN;
+    expect(due).toBeGreaterThan(1_767_225_600_000);
+    clock.advance(due - 1_767_225_600_000 + 1);
+    await expect.poll(() => engine.timers().some(({ dueMs }) => dueMs === due)).toBe(false);
+    expect(engine.verify().faults).toEqual([]);
+    await engine.close();
   });
 
   it("may name handlers that no machine asks for", async () => {

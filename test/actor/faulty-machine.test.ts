@@ -5,7 +5,8 @@ import { effect, engineActions } from "../../machines/action.ts";
 import { openEngine } from "../../src/actor/engine.ts";
 import { HoldfastError } from "../../src/actor/error.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { gate, rejection } from "./counter.ts";
+import { gate, place, rejection, STORES } from "./counter.ts";
+import { inState } from "./thing.ts";
 
 const empty = z.strictObject({});
 const failure = z.strictObject({ error: z.strictObject({ code: z.string().min(1).max(8), message: z.string() }), effect: z.string() });
@@ -284,5 +285,16 @@ it.each([-1, Number.NaN, 1.5, "x"])("a watch from %s is refused with its code", 
   const engine = await made();
   const a = await engine.create(odd, "a", { input: {} });
   expect(await rejection(a.watch({ after: after as number }).next())).toMatchObject({ code: "input_invalid" });
+  await engine.close();
+});
+
+it.each(STORES)("a refusal that is no text is no reason, and is not recorded as one (%s)", async (kind) => {
+  const given: unknown[] = [17, { code: "no" }, Promise.resolve("late"), null, Symbol("no"), "said"];
+  const machine = inState({}, { schemas: { refusal: () => given.shift() } });
+  const engine = await openEngine(place(kind).store, { machines: [machine], closeGraceMs: 0 });
+  const actor = await engine.create(machine, "a", { input: {} as never });
+  for (let number = 0; number < 5; number++)
+    expect(await actor.send({ type: "go" } as never, { key: `key ${number}` })).toEqual({ kind: "ignored" });
+  expect(await actor.send({ type: "go" } as never)).toEqual({ kind: "ignored", reason: "said" });
   await engine.close();
 });

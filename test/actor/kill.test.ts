@@ -14,7 +14,7 @@ import { temporary } from "./counter.ts";
 import { type Acknowledged, CERTAIN, handlersThatLog, IDS, machine, ONCE, ONCES, work } from "./kill.ts";
 
 /** Kills in all; raise it to look harder: `HOLDFAST_KILLS=500 vitest run test/actor/kill.test.ts`. */
-const KILLS = Number(process.env.HOLDFAST_KILLS ?? 30);
+const KILLS = Number(process.env.HOLDFAST_KILLS ?? 20);
 /** Children at work at a time. */
 const PARALLEL = 3;
 const POINTS: readonly FaultPoint[] = ["commit.before", "commit.inside", "commit.after", "effect.before", "effect.after"];

@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
-import { type Engine, openEngine } from "../../src/actor/engine.ts";
+import { type Engine, openEngine, registerAll } from "../../src/actor/engine.ts";
 import type { Store } from "../../src/actor/store.ts";
-import { faultPoints } from "../../src/testing/index.ts";
+import { checkUpgrade } from "../../src/actor/upgrade.ts";
+import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
 import { journal, place, rejection, STORES } from "./counter.ts";
 import { all, harbour, moved, NEW, sail, ship, ship2, shipOf } from "./ship.ts";
 
@@ -82,9 +83,8 @@ describe.each(STORES)("a machine that was changed under the same version (%s)", 
     };
     expect(await restart(policed("restart"), 300)).toEqual(["soon", "restart", startMs + 1300]);
     expect(await restart(policed("remaining"), 500)).toEqual(["soon", "remaining", startMs + 1500]);
-    expect([...checkUpgrade(store, new Map([["ship", registrationOf(policed(), handlersOf(policed()))]]), (body) => body(), "refold")]).toMatchObject([
-      { actor: "ship/a", verdict: "same" },
-    ]);
+    const reports = [...checkUpgrade(store, registerAll([policed()]), (transition) => transition(), "refold")];
+    expect(reports).toMatchObject([{ actor: "ship/a", verdict: "same" }]);
     expect(await restart(policed(), 600)).toEqual(["soon", "absolute", startMs + 1000]);
     expect(await restart(policed(), 700)).toEqual(["soon", "absolute", startMs + 1000]);
   });

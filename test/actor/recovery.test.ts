@@ -3,6 +3,7 @@ import { setup } from "xstate";
 import { z } from "zod";
 import { effect } from "../../machines/action.ts";
 import { Engine, openEngine } from "../../src/actor/engine.ts";
+import type { EffectHandler } from "../../src/actor/handler.ts";
 import type { Store, StoreWriter } from "../../src/actor/store.ts";
 import { faultPoints } from "../../src/testing/index.ts";
 import { counter, counterOf, gate, handlers, journal, make, open, place, rejection, STORES } from "./counter.ts";
@@ -20,13 +21,16 @@ function change(store: Store, address: string, changed: object): void {
 describe.each(STORES)("recovery at open (%s)", (kind) => {
   it("tells the past, then settles what was started, then starts what is open", async () => {
     const { store } = place(kind);
-    const first = await open(store, { effects: { work: pending, once: pending } });
+    // A handler that is delivered at most once is called when its admission is durable.
+    const started = Promise.withResolvers<void>();
+    const once: EffectHandler = () => {
+      started.resolve();
+      return pending();
+    };
+    const first = await open(store, { effects: { work: pending, once } });
     const [a, b] = [await make(first, "a"), await make(first, "b")];
-    const started = new Promise<void>((resolve) => {
-      first.feed.subscribe(b.address, () => setImmediate(() => setImmediate(resolve)));
-    });
     await Promise.all([a.send({ type: "work.start", by: 1 }), b.send({ type: "once.start", by: 1 })]);
-    await started;
+    await started.promise;
     await first.close();
     expect(store.effects({}, { limit: 10 }).map((row) => row.state)).toEqual(["open", "started"]);
     const order: string[] = [];

@@ -117,6 +117,11 @@ describe("a machine is refused, with its id and the place, that has", () => {
     ["an effect that is no declaration", () => machine({}, { schemas: { ...schemas, effects: { job: true } } }), "schemas.effects.job"],
     ["effects that are a list", () => machine({}, { schemas: { ...schemas, effects: [job] } }), "schemas.effects"],
     ["a supervisor that is no function", () => machine({}, { schemas: { ...schemas, supervisor: "me" } }), "schemas.supervisor"],
+    ...["engine.migrated", "engine.discarded"].map((type): [string, () => AnyStateMachine, string] => [
+      `the event ${type}, which only the engine writes`,
+      () => machine({}, { schemas: { ...schemas, events: { [type]: nothing } } }),
+      `schemas.events.${type}`,
+    ]),
     ["an event type that is a pattern", () => machine({}, { schemas: { ...schemas, events: { "go.*": nothing } } }), "schemas.events.go.*"],
     [
       "an event that declares the engine's stamp",

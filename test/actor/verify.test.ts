@@ -2,10 +2,37 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import { enqueueActions } from "xstate";
+import { z } from "zod";
+import { DeliveryCheck } from "../../src/actor/delivery-check.ts";
 import { openEngine, registerAll } from "../../src/actor/engine.ts";
+import type { JournalRow } from "../../src/actor/store.ts";
 import { type Verified, verify } from "../../src/actor/verify.ts";
+import { memoryStore } from "../../src/store/memory.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { counter, counterOf, handlers, temporary } from "./counter.ts";
+import { thing } from "./thing.ts";
+
+/** It delivers what it is told to, and one that takes it by some schema. */
+const teller = thing(
+  {
+    id: "teller",
+    version: "1",
+    on: {
+      tell: {
+        actions: enqueueActions(({ enqueue, event }: any) =>
+          event.events.forEach((one: object) => enqueue({ type: "deliver", params: { to: event.to, event: one } } as never)),
+        ),
+      },
+    },
+  },
+  { schemas: { events: { tell: z.looseObject({}) } } },
+);
+const told = (by: z.ZodType) =>
+  thing(
+    { id: "told", version: "1", on: { go: {} } },
+    { schemas: { events: { go: z.strictObject({ by }), no: z.strictObject({ by: z.string() }) } } },
+  );
 
 /** The database of a root with deliveries, creations, keys, identities, results and an open effect; nothing is wrong with it. */
 let made: Promise<Buffer> | undefined;
@@ -197,6 +224,38 @@ describe("verify", () => {
     const found = verify(reader, registerAll([counter]), (transition) => transition());
     reader.close();
     expect(found.faults.map(({ code, actor }) => [code, actor])).toEqual(codes.map((code) => [code, "counter/none"]));
+  });
+
+  it("finds nothing in deliveries whose receiver has another schema of them since, also beside a dead letter", async () => {
+    const at = async (from: z.ZodType, to: z.ZodType) => {
+      const store = memoryStore();
+      const machines = [told(from), teller];
+      const engine = await openEngine(store, { machines });
+      await engine.create(machines[0] as typeof teller, "a", { input: {} });
+      const { address } = await engine.create(teller, "b", { input: {} });
+      // One that is ignored, between two that are taken.
+      const events = ["1", "x", "2"].map((by) => ({ type: by === "x" ? "no" : "go", by }));
+      await engine.get(teller, "b")?.send({ type: "tell", to: "told/a", events } as never);
+      expect(engine.verify()).toMatchObject({ ok: true, entries: 5, faults: [] });
+      expect(engine.deadLetters().map(({ sender, reason }) => [sender, reason])).toEqual([[address, "delivery_ignored"]]);
+      await engine.close();
+      return verify(store, registerAll([told(to), teller]), (transition) => transition()).faults;
+    };
+    const [digits, other] = [z.string().transform(Number), z.union([z.number(), z.string().transform((text) => `${text}!`)])];
+    expect(await at(digits, other)).toEqual([]);
+    expect(await at(digits, digits)).toEqual([]);
+  });
+
+  it("checks a great many deliveries of one entry in a time that grows with their number", () => {
+    const check = new DeliveryCheck({ tombstone: () => undefined, watermarks: () => ({ answersMs: 0, deadLettersMs: 0 }) }, () => false);
+    const row = { actor: "m/a", seq: 1, atMs: 1 } as JournalRow;
+    const events = Array.from({ length: 100_000 }, (_, by) => ({ type: "go", by: String(by) }));
+    const startMs = performance.now();
+    check.entry(row, { cause: { kind: "engine" }, actions: events.map((event) => ({ type: "deliver", to: "m/b", event })) });
+    const cause = { kind: "delivery", from: "m/a", seq: 1 } as const;
+    for (const { type, by } of events)
+      check.entry({ actor: "m/b", event: JSON.stringify({ type, by: Number(by) }) } as JournalRow, { cause, actions: [] });
+    expect([check.rest(), performance.now() - startMs < 10_000]).toEqual([[], true]);
   });
 
   it("checks an actor whose machine is not given by its chain, its row and its blobs, where that is no fault", async () => {
