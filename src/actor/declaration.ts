@@ -104,5 +104,14 @@ export interface Migration {
   migrate(stored: StoredActor<any>): MigratedActor;
 }
 
+/** Type of the event that an entry of a migration holds: the actor as it was made. No machine is asked about it. */
+export const MIGRATED = "engine.migrated";
+
+/**
+ * Type of the event that an entry of a discarded timer or notice holds: its cause names the timer, its `event` is the notice. No machine
+ * is asked about it.
+ */
+export const DISCARDED = "engine.discarded";
+
 /** Actions that the engine itself carries out; see `machines/action.ts` for their params. */
 export const ENGINE_ACTIONS = ["deliver", "createActor", "cancelEffect", "abortEffect"] as const;

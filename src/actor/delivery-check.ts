@@ -6,8 +6,10 @@
  */
 
 import type { Fault } from "./fold.ts";
+import { checkEvent } from "./input.ts";
 import type { Cause } from "./journal.ts";
 import { canonical } from "./json.ts";
+import type { Registration } from "./registration.ts";
 import type { JournalRow, PlacedDeadLetterRow, StoreReader } from "./store.ts";
 import type { EngineEvent, Request } from "./transition.ts";
 
@@ -28,14 +30,20 @@ export interface Told {
 }
 
 export class DeliveryCheck {
+  readonly #registrations: ReadonlyMap<string, Registration>;
   readonly #reader: Pick<StoreReader, "tombstone" | "watermarks">;
   /** Events on their way, by sender, seq and receiver. */
   readonly #sent = new Map<string, Sent>();
   readonly #blamed: (actor: string) => boolean;
 
   /** `blamed` tells whether an actor has a fault of its own: what follows from that is no fault of those it told. */
-  constructor(reader: Pick<StoreReader, "tombstone" | "watermarks">, blamed: (actor: string) => boolean) {
+  constructor(
+    reader: Pick<StoreReader, "tombstone" | "watermarks">,
+    registrations: ReadonlyMap<string, Registration>,
+    blamed: (actor: string) => boolean,
+  ) {
     this.#reader = reader;
+    this.#registrations = registrations;
     this.#blamed = blamed;
   }
 
@@ -50,14 +58,15 @@ export class DeliveryCheck {
       add(sent.types, action.event.type, 1);
       sent.count++;
     }
-    // What its receiver's schema made of it then, only that one can tell: a later one may say otherwise, and the fold holds the entry.
-    if (cause.kind === "delivery") this.#take(JSON.stringify([cause.from, cause.seq, row.actor]), row.event, "type");
+    // What its receiver's schema made of it then, only that one could tell; the entry itself is held by its chain.
+    if (cause.kind === "delivery") this.#take(JSON.stringify([cause.from, cause.seq, row.actor]), row.event, () => true);
   }
 
   /** Takes the dead letters, after the entries. A letter that nobody sent is a fault. */
   letter(row: PlacedDeadLetterRow): Fault[] {
-    const key = JSON.stringify([row.sender, row.seq, row.receiver]);
-    if (this.#take(key, row.event, "text") || this.#blamed(row.sender)) return [];
+    const registration = this.#registrations.get(row.receiver.slice(0, row.receiver.indexOf("/")));
+    const isOf = (sent: string, found: string) => !registration || mayBecome(registration, sent, found);
+    if (this.#take(JSON.stringify([row.sender, row.seq, row.receiver]), row.event, isOf) || this.#blamed(row.sender)) return [];
     // Its sender ended and was deleted, and with it the entry that says so.
     if (this.#reader.tombstone(row.sender)) return [];
     return [
@@ -83,19 +92,34 @@ export class DeliveryCheck {
     });
   }
 
-  /** An event arrives as it was sent, or, where its type is enough, as its receiver's schema made it. */
-  #take(key: string, arrived: string, by: "text" | "type"): boolean {
+  /** An event arrives as it was sent, or as its receiver's schema made it: `isOf` tells where that may be so, of two of one type. */
+  #take(key: string, arrived: string, isOf: (sent: string, found: string) => boolean): boolean {
     const sent = this.#sent.get(key);
-    const event = JSON.parse(arrived) as EngineEvent;
-    const text = canonical(event);
-    if (!sent || !sent.types.has(event?.type)) return false;
+    const { type } = JSON.parse(arrived) as EngineEvent;
+    const text = canonical(JSON.parse(arrived));
+    if (!sent?.types.has(type)) return false;
     if (sent.texts.has(text)) add(sent.texts, text, -1);
-    else if (by === "text") return false;
-    add(sent.types, event.type, -1);
+    else if (!hasOne(sent.texts.keys(), (other) => (JSON.parse(other) as EngineEvent).type === type && isOf(other, text))) return false;
+    add(sent.types, type, -1);
     sent.count--;
     if (sent.count === 0) this.#sent.delete(key);
     return true;
   }
+}
+
+/** Looks no further than the first that fits. */
+function hasOne(texts: Iterable<string>, fits: (text: string) => boolean): boolean {
+  for (const text of texts) if (fits(text)) return true;
+  return false;
+}
+
+/** True unless today's schema takes both as they are: then it is no schema that has made one of the other. */
+function mayBecome(registration: Registration, sent: string, found: string): boolean {
+  const isKept = (text: string) => {
+    const checked = checkEvent(registration, JSON.parse(text), "delivery");
+    return checked.ok && canonical(checked.event) === text;
+  };
+  return !(isKept(sent) && isKept(found));
 }
 
 function add(counts: Map<string, number>, of: string, more: number): void {

@@ -210,7 +210,6 @@ export class Engine {
     await settleStarted(this.#recovery, actor);
   }
 
-  /** Forgets what the policy lets go, in small commits; reports how much went. Throws `input_invalid`. */
   /**
    * Forgets what the policy lets go, in small commits; reports how much went. With `groupOf`, what belongs together goes as a whole.
    * Throws `input_invalid`.

@@ -169,7 +169,7 @@ export const ENGINE_CODES = {
   input_invalid: {
     retryable: false,
     cause:
-      "What the engine was given does not fit: the input of a new actor, an id, a key, an option, a page, a retention policy, or the `after` of a watch.",
+      "What the engine was given does not fit: the input of a new actor, an id, a key, an option, a page, a retention policy, a blob, the file of a backup, or the `after` of a watch.",
     remedy: "Correct it: the message names the path and what was expected, and `details.path` is the path.",
   },
   journal_damaged: {
@@ -268,7 +268,8 @@ export const ENGINE_CODES = {
   },
   root_moved: {
     retryable: false,
-    cause: "The directory was copied or restored from elsewhere, or put in the place of another: two roots with one id would both believe that they are the only one.",
+    cause:
+      "The directory was copied or restored from elsewhere, or put in the place of another: two roots with one id would both believe that they are the only one.",
     remedy:
       "Say which it is: `holdfast adopt --moved` keeps its id (the other directory is no longer used), `holdfast adopt --copied` gives it a new one.",
   },

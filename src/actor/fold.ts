@@ -6,10 +6,11 @@
  */
 
 import type { AnyMachineSnapshot } from "xstate";
+import { DISCARDED, MIGRATED } from "./declaration.ts";
 import { HoldfastError, messageOf } from "./error.ts";
 import { type Cause, chainFault, inflated, NO_HASH } from "./journal.ts";
 import { canonical, differenceAt } from "./json.ts";
-import { MIGRATED, migratedBy } from "./migration.ts";
+import { migratedBy } from "./migration.ts";
 import type { Registration } from "./registration.ts";
 import { settleEffects, settleTimers } from "./request.ts";
 import type { EffectRow, JournalRow, StoreReader, TimerRow } from "./store.ts";
@@ -37,12 +38,6 @@ export interface Folded {
   readonly timers: readonly TimerRow[];
   readonly faults: readonly Fault[];
 }
-
-/**
- * Type of the event that an entry of a discarded timer or notice holds: its cause names the timer, its `event` is the notice. No machine
- * is asked about it.
- */
-export const DISCARDED = "engine.discarded";
 
 /** What a fold stands on. */
 export interface FoldGround {

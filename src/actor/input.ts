@@ -51,13 +51,21 @@ export function parseInput(registration: Registration, input: unknown): { readon
     engineError("input_invalid", `the input of ${registration.id} ${problem}`, { details: { machine: registration.id, path } });
   const found = notJson(input);
   if (found) throw bad(found, `is not plain JSON at ${found}`);
+  if (isStamped(input)) throw bad("stamp", STAMPED);
   const checked = checkAgainst(registration.schemas.input, input);
   if (!checked.ok) throw bad(checked.path, `does not fit its schema: ${checked.path} ${checked.message}`);
   const parsed = notJson(checked.data);
   if (parsed) throw bad(parsed, `is not plain JSON at ${parsed} after its schema`);
   // The engine adds its stamp to it.
   if (typeof checked.data !== "object" || checked.data === null || Array.isArray(checked.data)) throw bad("$", "is not an object");
+  if (isStamped(checked.data)) throw bad("stamp", `${STAMPED}, after its schema`);
   return copyOf(checked.data as Record<string, Json>);
+}
+
+const STAMPED = "has a field `stamp`, which the engine adds itself";
+
+function isStamped(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, "stamp");
 }
 
 /** An event held against its machine's schema. */
@@ -75,12 +83,14 @@ export function checkEvent(registration: Registration, event: { readonly type: s
   const bad = (path: string, problem: string): Checked => ({ ok: false, code: "event_invalid", message: `${type} ${problem}`, path });
   const given = notJson(payload);
   if (given) return bad(given, `is not plain JSON at ${given}`);
+  if (from !== "engine" && isStamped(payload)) return bad("stamp", STAMPED);
   const schema = Object.hasOwn(registration.schemas.events, type) ? registration.schemas.events[type] : undefined;
   if (!schema) return { ok: false, code: "event_unknown", message: `${registration.id} has no event ${type}` };
   const checked = checkAgainst(schema, payload);
   if (!checked.ok) return bad(checked.path, `does not fit its schema: ${checked.path} ${checked.message}`);
   const found = notJson(checked.data);
   if (found) return bad(found, `is not plain JSON at ${found} after its schema`);
+  if (from !== "engine" && isStamped(checked.data)) return bad("stamp", `${STAMPED}, after its schema`);
   // The copy shares nothing with what was given, so that nobody can change what is stored.
   const text = JSON.stringify({ ...(checked.data as Record<string, Json>), type });
   if (text.length > PAYLOAD_LIMIT) return bad("$", `is larger than ${PAYLOAD_LIMIT} characters`);

@@ -41,7 +41,9 @@ function deliver(letter: Letter, draft: Draft, rules: Rules, failing: Failing): 
   if (target?.kind !== "live") return;
   const reason = draft.isFinal(to) ? "actor_final" : attemptOf(letter, target.registration, draft, rules, failing);
   draft.taken.add(letter.position ?? letter);
-  if (reason !== undefined) draft.deadLetters.push({ receiver: to, sender, seq, event, reason, atMs: rules.now() });
+  // Never earlier than it was: what retention removed of the letters is all older than its watermark, also where a clock went back.
+  const atMs = Math.max(letter.atMs, rules.now());
+  if (reason !== undefined) draft.deadLetters.push({ receiver: to, sender, seq, event, reason, atMs });
 }
 
 /** Why it stays a dead letter; undefined where it was delivered. */

@@ -7,6 +7,7 @@
 
 import type { AnyMachineSnapshot, AnyStateNode } from "xstate";
 import { z } from "zod";
+import { MIGRATED } from "./declaration.ts";
 import { DELAY_LIMIT_MS, TIME_LIMIT_MS } from "./delay.ts";
 import { engineError, HoldfastError, messageOf } from "./error.ts";
 import { checkEvent } from "./input.ts";
@@ -19,9 +20,6 @@ import { activeNodes } from "./scope.ts";
 import type { ActorRow, EffectRow, TimerRow } from "./store.ts";
 import { dehydrate, type Enclosure, type EngineEvent, hydrate, isFinal } from "./transition.ts";
 import { afterEvent } from "./xstate-event.ts";
-
-/** Type of the event that an entry of a migration holds: the actor as it was made. No machine is asked about it. */
-export const MIGRATED = "engine.migrated";
 
 /** An actor after its migration. */
 export interface Migrated {

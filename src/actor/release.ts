@@ -8,9 +8,10 @@
 
 import { replaceRows } from "./admission.ts";
 import type { Answer, Refusal } from "./answer.ts";
+import { DISCARDED } from "./declaration.ts";
 import type { Draft, Live } from "./draft.ts";
 import { HoldfastError } from "./error.ts";
-import { DISCARDED, type Folded, fold } from "./fold.ts";
+import { type Folded, fold } from "./fold.ts";
 import type { Cause } from "./journal.ts";
 import { deliverWaiting } from "./letter.ts";
 import { entriesOf } from "./page.ts";

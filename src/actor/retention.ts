@@ -2,7 +2,7 @@
  * Retention: what a root may forget.
  *
  * Guarantees: nothing unfinished is removed; of a deleted actor a tombstone stays, so that the chains of all others, and the order of
- * the root, are verified as before; a blob that any entry or dead letter mentions stays.
+ * the root, are verified as before; a blob that any entry, dead letter or record of a quarantine mentions stays.
  * Refuses to run by itself: when and how much is forgotten is for the embedder to say.
  */
 
@@ -30,8 +30,8 @@ export interface RetentionPolicy {
   /** Dead letters that are older; not those that will be delivered when their receiver is released, or its machine is there again. */
   readonly deadLettersMs?: number;
   /**
-   * Blobs that were stored longer ago, at least an hour, and that no entry and no dead letter mentions. It must exceed the time of the
-   * longest handler: what that has stored is mentioned by its result, at its end. Reads the whole journal.
+   * Blobs that were stored longer ago, at least an hour, and that no entry, dead letter or quarantine mentions. It must exceed the time
+   * of the longest handler: what that has stored is mentioned by its result, at its end. Reads the whole journal.
    */
   readonly blobsMs?: number;
 }
@@ -214,6 +214,12 @@ async function deleteBlobs({ reader, submit }: Duties, beforeMs: number): Promis
     (letter) => letter.position,
   ))
     for (const digest of digestsIn(event)) old.delete(digest);
+  // What set an actor aside may be in no entry and no letter: an event of an effect or a timer.
+  for (const { quarantine } of pages(
+    (after) => reader.actors({ quarantined: true }, { after, limit: PAGE }),
+    (row) => row.ordinal,
+  ))
+    for (const digest of digestsIn(JSON.stringify(quarantine))) old.delete(digest);
   mark(reader);
   let removed = 0;
   while (old.size > 0)

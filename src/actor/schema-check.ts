@@ -1,9 +1,7 @@
 /** Schema check: what a machine passes as `schemas` to `setup()`. */
 
 import type { AnyStateMachine } from "xstate";
-import { type EffectSchema, ENGINE_ACTIONS, type MachineSchemas } from "./declaration.ts";
-import { DISCARDED } from "./fold.ts";
-import { MIGRATED } from "./migration.ts";
+import { DISCARDED, type EffectSchema, ENGINE_ACTIONS, type MachineSchemas, MIGRATED } from "./declaration.ts";
 import type { Report } from "./problem.ts";
 import { isSchema } from "./schema.ts";
 import { definedIn } from "./structure.ts";

@@ -65,7 +65,7 @@ export function verify(
   }
   /** Actors that have faults before deliveries are looked at. */
   const own = new Set<string | null>();
-  const deliveries = new DeliveryCheck(reader, (actor) => own.has(actor));
+  const deliveries = new DeliveryCheck(reader, registrations, (actor) => own.has(actor));
   let entries = 0;
   let last = 0;
   const gaps: [number, number][] = [];

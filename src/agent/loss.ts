@@ -1,6 +1,6 @@
 /**
- * Losses: an outcome of a run's handler that could not be committed. The run stays as it is until `recover()` or the next start, so
- * whoever waits for it is told instead of waiting for ever.
+ * Losses: an outcome of a run's handler that could not be committed. It is submitted again, but how long the store stays out of
+ * order nobody knows, so whoever waits for it is told instead of waiting for ever.
  */
 
 import type { run as runMachine } from "../../machines/index.ts";

@@ -107,7 +107,7 @@ export class Run {
 
   /**
    * Resolves with how the run ends. A run that is held, waiting or paused has not ended. Rejects with `seal_not_durable` or
-   * `storage_failed` where what it came to could not be written: it stays as it is until `recover()` or the next start.
+   * `storage_failed` where what it came to could not be written now: it is submitted again, and may be waited for again.
    */
   async end(options: { readonly signal?: AbortSignal } = {}): Promise<RunEnd> {
     const { signal } = options;

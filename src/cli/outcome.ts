@@ -40,8 +40,8 @@ export function turnResult(root: string, runId: string, screen: Screen): Result 
         ...(totals ? [`Surveyed ${plural(files, "file")}, ${plural(bytes, "byte")}, ${plural(lines, "line")}.`] : []),
         ...fields([
           ["Report", totals?.report],
-          ["Run", `${runId}  ${screen.style(outcome?.kind === "completed" ? "green" : "yellow", why(context, true))}`],
-          ["Session", sessionId],
+          ["Run", `${oneLine(runId)}  ${screen.style(outcome?.kind === "completed" ? "green" : "yellow", oneLine(why(context, true)))}`],
+          ["Session", oneLine(sessionId)],
         ]),
         ...(outcome && outcome.kind !== "completed"
           ? [`Continue it: ${commandName()} resume ${quoted(runId)}${root === resolve(".holdfast") ? "" : ` --root ${quoted(root)}`}`]

@@ -36,7 +36,8 @@ describe.each(STORES)("waitFor (%s)", (kind) => {
     const { signal } = new AbortController();
     const early = rejection(actor.waitFor(() => false, { signal }));
     await engine.close();
-    for (const waiting of [early, rejection(actor.waitFor(() => false, { signal }))]) expect(await waiting).toMatchObject({ code: "closed" });
+    for (const waiting of [early, rejection(actor.waitFor(() => false, { signal }))])
+      expect(await waiting).toMatchObject({ code: "closed" });
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 

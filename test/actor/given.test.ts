@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type AnyStateMachine, assign, enqueueActions, fromPromise, raise, setup } from "xstate";
 import { z } from "zod";
-import { openEngine } from "../../src/actor/engine.ts";
 import { Draft } from "../../src/actor/draft.ts";
+import { openEngine } from "../../src/actor/engine.ts";
 import { notJson } from "../../src/actor/json.ts";
 import type { Ground } from "../../src/actor/known.ts";
 import { memoryStore } from "../../src/store/memory.ts";

@@ -194,6 +194,16 @@ describe.each(STORES)("what waits for an actor that was set aside (%s)", (kind) 
     await engine.close();
   });
 
+  it("that stays listed is dated no earlier than it was, also where the clock went back", async () => {
+    const { store } = place(kind);
+    await waiting(store, [{ type: "wait" }]);
+    const before = store.deadLetters({}, { limit: 9 }).map(({ atMs }) => atMs);
+    const engine = await sail(store, ship, { clock: simulatedClock(START_MS - 5000) });
+    await engine.release("ship/a");
+    expect(engine.deadLetters().map(({ reason, atMs }) => [reason, atMs])).toEqual([["delivery_ignored", before.at(-1)]]);
+    await engine.close();
+  });
+
   it("that makes another actor fail sets that one aside, and is taken all the same", async () => {
     const { store } = place(kind);
     await waiting(store, [{ type: "tell", to: "ship/b", event: add(60) }, add(1)]);

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Engine } from "../../src/actor/engine.ts";
+import { assign } from "xstate";
+import { effect } from "../../machines/action.ts";
+import { type Engine, openEngine } from "../../src/actor/engine.ts";
 import type { RetentionPolicy } from "../../src/actor/retention.ts";
 import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
 import { counter, counterOf, journal, make, open, place, rejection, STORES } from "./counter.ts";
+import { nothing, thing } from "./thing.ts";
 
 const HOUR_MS = 3_600_000;
 const NOTHING = { actors: 0, keys: 0, deadLetters: 0, blobs: 0 };
@@ -179,6 +182,27 @@ describe.each(STORES)("retention (%s)", (kind) => {
     expect(await engine.retain({ deadLettersMs: 0, blobsMs: 2 * HOUR_MS })).toMatchObject({ deadLetters: 4, blobs: 1 });
     expect(engine.getBlob(digests.letter as string)).toBeUndefined();
     expect(engine.verify().faults).toEqual([]);
+  });
+
+  it("keeps a blob that only the record of a quarantine mentions", async () => {
+    const clock = simulatedClock();
+    const fails = () => {
+      throw new Error("not taken");
+    };
+    const job = { params: nothing, done: "job.done", delivery: "at_least_once" };
+    const machine = thing(
+      { initial: "one", states: { one: { entry: { type: "job", params: {} }, on: { "job.done": { actions: assign(fails) } } } } },
+      { schemas: { effects: { job } }, actions: { job: effect() } },
+    );
+    const { store } = place(kind);
+    const engine = await openEngine(store, { machines: [machine], clock, effects: { job: ({ putBlob }) => putBlob(bytes("result")) } });
+    await engine.create(machine, "a", { input: {} });
+    await expect.poll(() => store.actor("thing/a")?.quarantine?.code).toBe("event_poisoned");
+    const digest = JSON.parse(store.actor("thing/a")?.quarantine?.event ?? "{}").output;
+    clock.advance(3 * HOUR_MS);
+    expect(await engine.retain({ blobsMs: HOUR_MS })).toEqual(NOTHING);
+    expect(engine.getBlob(digest)).toEqual(bytes("result"));
+    await engine.close();
   });
 
   it("keeps a blob of the end of an hour for as long as one of its beginning", async () => {

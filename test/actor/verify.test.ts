@@ -2,10 +2,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { enqueueActions } from "xstate";
+import { assign, enqueueActions } from "xstate";
 import { z } from "zod";
 import { DeliveryCheck } from "../../src/actor/delivery-check.ts";
 import { openEngine, registerAll } from "../../src/actor/engine.ts";
+import { fold } from "../../src/actor/fold.ts";
+import { makeEntry } from "../../src/actor/journal.ts";
+import type { Registration } from "../../src/actor/registration.ts";
 import type { JournalRow } from "../../src/actor/store.ts";
 import { type Verified, verify } from "../../src/actor/verify.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -13,25 +16,25 @@ import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { counter, counterOf, handlers, temporary } from "./counter.ts";
 import { thing } from "./thing.ts";
 
-/** It delivers what it is told to, and one that takes it by some schema. */
+/** It delivers what it is told to. */
 const teller = thing(
   {
     id: "teller",
-    version: "1",
     on: {
       tell: {
-        actions: enqueueActions(({ enqueue, event }: any) =>
-          event.events.forEach((one: object) => enqueue({ type: "deliver", params: { to: event.to, event: one } } as never)),
-        ),
+        actions: enqueueActions(({ enqueue, event: { to, events } }: any) => {
+          for (const event of events) enqueue({ type: "deliver", params: { to, event } } as never);
+        }),
       },
     },
   },
   { schemas: { events: { tell: z.looseObject({}) } } },
 );
-const told = (by: z.ZodType) =>
+/** It takes what it is told by some schema, and ignores some. */
+const toldBy = (by: z.ZodType) =>
   thing(
-    { id: "told", version: "1", on: { go: {} } },
-    { schemas: { events: { go: z.strictObject({ by }), no: z.strictObject({ by: z.string() }) } } },
+    { id: "told", context: { n: 0 }, on: { go: { actions: assign(({ context }: any) => ({ n: context.n + 1 }) as never) } } },
+    { schemas: { events: { go: z.strictObject({ by }), no: z.strictObject({ by }) } } },
   );
 
 /** The database of a root with deliveries, creations, keys, identities, results and an open effect; nothing is wrong with it. */
@@ -229,25 +232,44 @@ describe("verify", () => {
   it("finds nothing in deliveries whose receiver has another schema of them since, also beside a dead letter", async () => {
     const at = async (from: z.ZodType, to: z.ZodType) => {
       const store = memoryStore();
-      const machines = [told(from), teller];
+      const machines = [toldBy(from), teller];
       const engine = await openEngine(store, { machines });
       await engine.create(machines[0] as typeof teller, "a", { input: {} });
       const { address } = await engine.create(teller, "b", { input: {} });
       // One that is ignored, between two that are taken.
-      const events = ["1", "x", "2"].map((by) => ({ type: by === "x" ? "no" : "go", by }));
+      const events = ["1", "5", "2"].map((by) => ({ type: by === "5" ? "no" : "go", by }));
       await engine.get(teller, "b")?.send({ type: "tell", to: "told/a", events } as never);
       expect(engine.verify()).toMatchObject({ ok: true, entries: 5, faults: [] });
       expect(engine.deadLetters().map(({ sender, reason }) => [sender, reason])).toEqual([[address, "delivery_ignored"]]);
       await engine.close();
-      return verify(store, registerAll([told(to), teller]), (transition) => transition()).faults;
+      return verify(store, registerAll([toldBy(to), teller]), (transition) => transition()).faults;
     };
     const [digits, other] = [z.string().transform(Number), z.union([z.number(), z.string().transform((text) => `${text}!`)])];
     expect(await at(digits, other)).toEqual([]);
     expect(await at(digits, digits)).toEqual([]);
   });
 
+  it("takes an entry for the engine's own by its cause too, and not by its type alone", () => {
+    const registration = registerAll([thing({})]).get("thing") as Registration;
+    const content = { atMs: 1, version: "1", facts: "[]", actions: "[]" };
+    const first = makeEntry("", "thing/a", 1, {
+      ...content,
+      cause: '{"kind":"creation"}',
+      event: '{"type":"xstate.init","input":{},"keys":[]}',
+    });
+    const of = (kind: string) =>
+      makeEntry(first.hash, "thing/a", 2, { ...content, cause: JSON.stringify({ kind }), event: '{"type":"engine.migrated","from":"0"}' });
+    const ground = { registration, actor: "thing/a", reader: memoryStore(), enclose: <T>(body: () => T) => body() };
+    expect(fold(ground, [first, of("outside")]).faults).toEqual([]);
+    expect(fold(ground, [first, of("engine")]).faults).toMatchObject([{ code: "fold_mismatch", seq: 2 }]);
+  });
+
   it("checks a great many deliveries of one entry in a time that grows with their number", () => {
-    const check = new DeliveryCheck({ tombstone: () => undefined, watermarks: () => ({ answersMs: 0, deadLettersMs: 0 }) }, () => false);
+    const check = new DeliveryCheck(
+      { tombstone: () => undefined, watermarks: () => ({ answersMs: 0, deadLettersMs: 0 }) },
+      new Map(),
+      () => false,
+    );
     const row = { actor: "m/a", seq: 1, atMs: 1 } as JournalRow;
     const events = Array.from({ length: 100_000 }, (_, by) => ({ type: "go", by: String(by) }));
     const startMs = performance.now();

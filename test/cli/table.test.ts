@@ -38,12 +38,15 @@ describe("a time", () => {
 });
 
 describe("quoted", () => {
-  it.each(["plain/a-1:2:0", "x; touch p #", "it's", "a\u202eb\\'c", "line\u2028and\nline\u001b[31m", "größe 日本"])("%j is one word of a shell, and safe", (text) => {
-    const word = quoted(text);
-    expect(oneLine(word)).toBe(word);
-    const env = { ...process.env, LC_ALL: "C.UTF-8" };
-    expect(execFileSync("bash", ["-c", `printf %s ${word}`], { encoding: "utf8", env })).toBe(text);
-  });
+  it.each(["plain/a-1:2:0", "x; touch p #", "it's", "a\u202eb\\'c", "line\u2028and\nline\u001b[31m", "größe 日本"])(
+    "%j is one word of a shell, and safe",
+    (text) => {
+      const word = quoted(text);
+      expect(oneLine(word)).toBe(word);
+      const env = { ...process.env, LC_ALL: "C.UTF-8" };
+      expect(execFileSync("bash", ["-c", `printf %s ${word}`], { encoding: "utf8", env })).toBe(text);
+    },
+  );
 });
 
 describe("fields", () => {

@@ -2,7 +2,7 @@
 
 import { receiptOf, receiptText } from "../../agent/receipt.ts";
 import { EXIT } from "../exit.ts";
-import { quoted } from "../format.ts";
+import { oneLine, quoted } from "../format.ts";
 import { findRunId } from "../id.ts";
 import { writableFile, writeWhole } from "../place.ts";
 import { withReader } from "../reading.ts";
@@ -27,7 +27,7 @@ export async function receiptCommand(given: string, options: ReceiptOptions, scr
     exit: EXIT.done,
     document: receipt,
     lines: [
-      `Run ${receipt.sourceRunId} was sealed, and continued once, by run ${receipt.successorRunId}.`,
+      oneLine(`Run ${receipt.sourceRunId} was sealed, and continued once, by run ${receipt.successorRunId}.`, 1000),
       `Receipt  ${path}`,
       `Check it anywhere: ${commandName()} verify --receipt ${quoted(path)}`,
     ],

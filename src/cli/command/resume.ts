@@ -7,6 +7,7 @@ import type { Holdfast } from "../../agent/runtime.ts";
 import { contextOf } from "../../agent/snapshot.ts";
 import { openHoldfast } from "../../index.ts";
 import { follow } from "../follow.ts";
+import { oneLine } from "../format.ts";
 import { findRunId } from "../id.ts";
 import type { Interruption } from "../interruption.ts";
 import { turnResult } from "../outcome.ts";
@@ -39,7 +40,7 @@ export async function resumeCommand(given: string, options: ResumeOptions, scree
   try {
     const continuation = demandContinuation(runId, check(holdfast, runId));
     screen.note(
-      `Run ${continuation.runId} continues run ${runId} ${continuation.purpose === "handoff" ? "under its seal" : "in a new turn"}`,
+      `Run ${oneLine(continuation.runId)} continues run ${oneLine(runId)} ${continuation.purpose === "handoff" ? "under its seal" : "in a new turn"}`,
     );
     await follow(holdfast.resume(continuation), () => holdfast.run(continuation.runId), interruption, screen);
     await holdfast.close();

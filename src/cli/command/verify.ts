@@ -80,7 +80,9 @@ function verifyReceipt(path: string, screen: Screen): Result {
     return {
       exit: EXIT.done,
       document: { ok: true, receipt: path, ...proven, faults: [] },
-      lines: [`${screen.style("green", "ok")}  run ${sourceRunId} was sealed, and continued once, by run ${successorRunId}`],
+      lines: [
+        `${screen.style("green", "ok")}  run ${oneLine(sourceRunId)} was sealed, and continued once, by run ${oneLine(successorRunId)}`,
+      ],
     };
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;

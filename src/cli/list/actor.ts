@@ -54,10 +54,7 @@ export function listQuarantined(reader: StoreReader, row: ActorRow, name: Naming
       helps: [`holdfast release ${quoted(row.address)}`],
     },
     cells: [name(row.address), row.state, fromNow(atMs), code],
-    notes: [
-      oneLine(message),
-      ...(letters > 0 ? [lettersText(letters)] : []),
-    ],
+    notes: [oneLine(message), ...(letters > 0 ? [lettersText(letters)] : [])],
   };
 }
 
