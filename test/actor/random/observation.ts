@@ -9,6 +9,9 @@ export type Observation =
       readonly position: number;
       readonly last: { readonly position: number; readonly atMs: number };
     }
+  /** An ownership ended in order at this time; or the last entry went with its actor, which was of this time. */
+  | { readonly saw: "rest"; readonly atMs: number }
+  | { readonly saw: "last gone"; readonly position: number; readonly atMs: number }
   /** An attempt to open; `error` where it failed. `excused`: a fault was planned for it. */
   | { readonly saw: "opening"; readonly error: string | null; readonly excused: boolean }
   | Answered

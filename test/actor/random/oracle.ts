@@ -207,11 +207,7 @@ export function judge(evidence: Evidence): Breach[] {
   const entries = all((page) => reader.entries(page)).map((row) => ({ ...row, told: JSON.parse(row.event), by: JSON.parse(row.cause) }));
   const actors = new Map(all((page) => reader.actors({}, page)).map((row) => [row.address, row as ActorRow]));
   const damaged = new Set(of("damage").map(({ actor }) => actor));
-  const epochs = of("epoch").map(({ atMs, position, last }, index, all): Ownership => {
-    const before = all[index - 1];
-    // Where an ownership wrote no entry, its beginning was the last commit.
-    return { atMs, position, committedMs: before && last.position <= before.position ? before.atMs : last.atMs };
-  });
+  const epochs = ownerships(seen);
   const models = [...Map.groupBy(entries, ({ actor }) => actor)].map(([actor, rows]) => {
     const model = new ActorModel(machines[Number(actor[1])] as AnyStateMachine, actor, rows, epochs);
     const row = actors.get(actor);
@@ -223,6 +219,26 @@ export function judge(evidence: Evidence): Breach[] {
   const court: Court = { evidence, entries, actors, models, answers: of("answer"), of };
   const found = models.flatMap(({ breaches }) => breaches);
   for (const [id, check] of Object.entries(CHECKS)) for (const what of check(court)) found.push({ id, what });
+  return found;
+}
+
+/** When each ownership began, and when the one before it was last there. */
+function ownerships(seen: readonly Observation[]): Ownership[] {
+  const found: Ownership[] = [];
+  let restedMs: number | undefined;
+  let gone: Seen<"last gone"> | undefined;
+  for (const one of seen) {
+    if (one.saw === "rest") restedMs = one.atMs;
+    if (one.saw === "last gone") gone = one;
+    if (one.saw !== "epoch") continue;
+    const { atMs, position, last } = one;
+    const before = found.at(-1);
+    const latest = gone && gone.position > last.position ? gone : last;
+    // Where an ownership wrote no entry, its beginning was the last commit.
+    const committedMs = restedMs ?? (before && latest.position <= before.position ? before.atMs : latest.atMs);
+    found.push({ atMs, position, committedMs });
+    restedMs = undefined;
+  }
   return found;
 }
 

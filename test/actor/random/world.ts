@@ -54,8 +54,11 @@ export function own(ground: Ground, gen: number, clock: SimulatedClock, see: (se
     alive();
     // To read it all for each commit would cost more than the commits.
     const before = state.armed ? dump(ground.reader) : undefined;
+    const noted: Observation[] = [];
     try {
-      return store.write(epoch, body);
+      const result = store.write(epoch, (writer) => body(noting(writer, noted)));
+      for (const one of noted) see(one);
+      return result;
     } catch (error) {
       if (state.cut || state.fenced) throw error;
       const left = before === undefined ? null : difference(before, dump(ground.reader));
@@ -88,6 +91,23 @@ export function own(ground: Ground, gen: number, clock: SimulatedClock, see: (se
     after: (ms, wake) => clock.after(ms, () => state.cut || wake()),
   };
   return { gen, store: watched, clock: own, state };
+}
+
+/** A writer that notes what the rows do not show afterwards. */
+function noting(writer: StoreWriter, noted: Observation[]): StoreWriter {
+  return new Proxy(writer, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...args: any[]) => {
+        const last = name === "deleteActor" ? target.entries({ after: target.lastPosition() - 1, limit: 1 })[0] : undefined;
+        const result = value.apply(target, args);
+        if (name === "rest") noted.push({ saw: "rest", atMs: args[0] });
+        if (last && last.actor === args[0]) noted.push({ saw: "last gone", position: last.position, atMs: last.atMs });
+        return result;
+      };
+    },
+  });
 }
 
 /** The last entry that is there: deleted actors leave gaps. */
