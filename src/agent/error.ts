@@ -140,7 +140,7 @@ export const AGENT_CODES = {
     retryable: true,
     failure: true,
     cause: "The handoff was committed, and the commit of its seal failed. The run stays paused.",
-    remedy: "Mend what `cause` names; `recover()` or the next start writes the seal.",
+    remedy: "Mend what `cause` names: the seal is written as soon as the store takes it, at the latest by the next start.",
   },
   sealed_for_successor: {
     retryable: false,
