@@ -10,6 +10,8 @@ import type { Request } from "./event.ts";
 import { copyOf, notJson } from "./json.ts";
 import type { EffectSchema, Registration } from "./registration.ts";
 import { checkAgainst } from "./schema.ts";
+import type { EffectRow } from "./store.ts";
+import { isAfterEvent } from "./xstate-event.ts";
 
 /** Actions of XState that ask for nothing: what they do is done within the transition, or by the end of a state. */
 const INERT_ACTIONS = new Set(["xstate.log", "xstate.stopChild"]);
@@ -58,7 +60,7 @@ function toTimer(registration: Registration, params: any, bad: (problem: string)
   const { delay } = declared;
   const problem = notDelay(delayMs);
   if (problem) throw bad(`has the delay ${delay}: what it gives, ${delayMs}, ${problem}`);
-  if (!id.startsWith("xstate.after.")) {
+  if (!isAfterEvent(id)) {
     const { type, ...payload } = event;
     const schema = Object.hasOwn(registration.schemas.events, type) ? registration.schemas.events[type] : undefined;
     const found = notJson(event);
@@ -85,6 +87,18 @@ function toInvocation(registration: Registration, params: any, bad: (problem: st
 /** An effect that the machine declares or invokes. */
 export function effectOf(registration: Registration, name: string): EffectSchema | undefined {
   return registration.effects.get(name);
+}
+
+/** The types of the events that bring an effect's outcomes; of invoked promise logic, XState's own. */
+export interface Outcomes {
+  readonly done?: string;
+  readonly failed?: string;
+  readonly aborted?: string;
+}
+
+/** What brings the outcomes of this effect to its machine; a type is absent where the machine has no event for that. */
+export function outcomesOf(registration: Registration, { child, name }: Pick<EffectRow, "child" | "name">): Outcomes {
+  return (child === null ? undefined : registration.invocations.get(child)) ?? effectOf(registration, name) ?? {};
 }
 
 /** An error that names the machine and what is wrong with it. */

@@ -4,14 +4,13 @@
  * Guarantees: reads only; each fault names what is not as the journal gives it.
  */
 
-import { type Fault, type Folded, fold } from "./fold.ts";
+import { pending } from "./admission.ts";
+import { type Fault, type Folded, fold, isFoldedTo } from "./fold.ts";
 import { chainFault, inflated, NO_HASH } from "./journal.ts";
-import { canonical } from "./json.ts";
 import { entriesOf } from "./page.ts";
 import type { Registration } from "./registration.ts";
-import { EFFECTS_LIMIT, TIMERS_LIMIT } from "./request.ts";
 import type { ActorRow, EffectRow, PlacedJournalRow, StoreReader, TimerRow } from "./store.ts";
-import { dehydrate, type Enclosure, isFinal, stateName } from "./transition.ts";
+import { type Enclosure, isFinal, stateName } from "./transition.ts";
 
 /** The same rows; an entry that the root did not commit after the one before it becomes a fault. */
 function* inOrder(rows: Iterable<PlacedJournalRow>, faults: Fault[]): Generator<PlacedJournalRow> {
@@ -62,9 +61,8 @@ export function* checkActor(row: ActorRow, { reader, registrations, enclose, unk
   if (!registration || !isFolded(folded) || row.version !== registration.version) return;
   yield* checkSnapshot(row, registration, folded);
   const wrong = (code: string, message: string) => fault(code, message, row.seq);
-  const effects = reader.effects({ actor: row.address }, { limit: EFFECTS_LIMIT });
+  const { effects, timers } = pending(row.address, reader);
   yield* checkRows("effect", folded.effects, effects, isSameEffect, wrong);
-  const timers = reader.timers({ actor: row.address }, { limit: TIMERS_LIMIT });
   yield* checkRows("timer", folded.timers, timers, isSameTimer, wrong);
 }
 
@@ -101,7 +99,8 @@ function* checkBirth(reader: StoreReader, row: ActorRow): Generator<Fault> {
     if (!own.has(key)) yield fault("row_unexpected", `the identity ${key} is not one that it was created with`);
 }
 
-function* checkSnapshot(row: ActorRow, registration: Registration, { snapshot }: Folded): Generator<Fault> {
+function* checkSnapshot(row: ActorRow, registration: Registration, folded: Folded): Generator<Fault> {
+  const { snapshot } = folded;
   if (!snapshot) return;
   const fault = (message: string): Fault => ({ code: "snapshot_damaged", actor: row.address, seq: row.seq, message });
   const state = stateName(snapshot.value);
@@ -111,8 +110,7 @@ function* checkSnapshot(row: ActorRow, registration: Registration, { snapshot }:
   } catch {
     return yield fault("the stored snapshot is not JSON");
   }
-  if (canonical(stored) !== canonical(JSON.parse(dehydrate(registration, snapshot))))
-    yield fault("the stored snapshot is not what the journal gives");
+  if (!isFoldedTo(registration, folded, stored)) yield fault("the stored snapshot is not what the journal gives");
   if ((row.status === "final") !== isFinal(snapshot) || row.state !== state)
     yield fault(`the row says ${row.status} in ${row.state}, the journal gives ${state}`);
 }

@@ -2,17 +2,17 @@
 
 import type { AnyMachineSnapshot, AnyStateMachine, EmittedFrom, EventFrom, SnapshotFrom } from "xstate";
 import type { ActorSource } from "./actor-source.ts";
-import { pending } from "./draft.ts";
-import { engineError, HoldfastError, messageOf } from "./error.ts";
+import { parkedAs, pending } from "./admission.ts";
+import { engineError, HoldfastError } from "./error.ts";
+import { stampOf } from "./event.ts";
 import { type Entry, harmless, type Watched, type WatchOptions, watch } from "./feed.ts";
-import { checkEvent, ID_LIMIT } from "./input.ts";
+import { checkEvent, ID_LIMIT, idOf } from "./input.ts";
 import { inflated } from "./journal.ts";
 import { canonical, type Json, notJson, sha256 } from "./json.ts";
 import { hasMigration, migrate } from "./migration.ts";
-import { parkedAs } from "./recovery.ts";
 import { remove } from "./retention.ts";
 import type { ActorRow } from "./store.ts";
-import { type Fact, hydrate } from "./transition.ts";
+import { type Fact, hydrate, wouldTake } from "./transition.ts";
 import type { Expectation } from "./work.ts";
 
 /** `accepted`: in the journal as `seq`. `ignored`: the machine takes no notice now; nothing was written. `refused`: not a fit event. */
@@ -48,7 +48,7 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
   }
 
   get id(): string {
-    return this.address.slice(this.address.indexOf("/") + 1);
+    return idOf(this.address);
   }
 
   /**
@@ -93,14 +93,8 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
     const row = this.row();
     const checked = checkEvent(registration, event, "outside");
     if (!checked.ok || row.status === "final" || row.quarantine || parkedAs(registration, row)) return false;
-    const seq = row.seq + 1;
-    const stamped = { ...checked.event, stamp: { at: now(), seq, id: `${this.address}:${seq}` } };
-    const snapshot = this.#snapshotOf(row) as AnyMachineSnapshot;
-    try {
-      return enclose(() => snapshot.can(stamped as never));
-    } catch (cause) {
-      throw engineError("machine_threw", `machine ${registration.id} threw: ${messageOf(cause)}`, { cause });
-    }
+    const stamp = stampOf(this.address, row.seq + 1, now());
+    return wouldTake(registration, this.#snapshotOf(row) as AnyMachineSnapshot, checked.event, stamp, enclose);
   }
 
   /** True where the last committed snapshot is in this state. */

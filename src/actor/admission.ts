@@ -6,16 +6,15 @@
  * nothing is ever written behind a damaged revision (ACT-10).
  */
 
-import { HoldfastError, messageOf } from "./error.ts";
-import { type Folded, fold } from "./fold.ts";
-import { canonical } from "./json.ts";
+import { type EngineCode, HoldfastError, messageOf } from "./error.ts";
+import { type Folded, fold, isFoldedTo } from "./fold.ts";
 import type { EntryContent, Ground, Known, Live, Unavailable } from "./known.ts";
 import { hasMigration, migrate } from "./migration.ts";
 import { entriesOf, entryAt } from "./page.ts";
 import type { Registration } from "./registration.ts";
 import { EFFECTS_LIMIT, TIMERS_LIMIT } from "./request.ts";
 import type { ActorRow, EffectRow, JournalRow, Quarantine, StoreReader, TimerRow } from "./store.ts";
-import { dehydrate, hydrate, isFinal } from "./transition.ts";
+import { hydrate, isFinal } from "./transition.ts";
 
 /** The draft in which an actor is read, as far as reading changes it. */
 export interface Reading {
@@ -49,7 +48,7 @@ export function admitted(draft: Reading, row: ActorRow): Known {
   // Lists and retention go by the row, everything else by the snapshot.
   if (row.status !== (isFinal(live.snapshot) ? "final" : "active"))
     return damaged(draft, row, `its row says ${row.status}, its snapshot ${live.snapshot.status}`);
-  if (row.definition === "" || row.definition === registration.definition || row.status === "final") {
+  if (!parkedAs(registration, row) || row.status === "final") {
     draft.stored.set(row.address, live);
     return live;
   }
@@ -59,6 +58,16 @@ export function admitted(draft: Reading, row: ActorRow): Known {
   const timers = live.timers.map((timer) => repoliced(timer, folded));
   for (const timer of timers) if (!live.timers.includes(timer)) draft.timers.set(timer.key, timer);
   return { ...live, timers, definition: registration.definition };
+}
+
+/**
+ * Why an unfinished actor that nobody set aside cannot take events as it is stored; undefined where it can. `migration_failed` is also
+ * one whose migration has not been tried, and `machine_changed` one that a refold has not been asked of.
+ */
+export function parkedAs(registration: Registration | undefined, row: Pick<ActorRow, "version" | "definition">): EngineCode | undefined {
+  if (!registration) return "machine_unknown";
+  if (row.version !== registration.version) return hasMigration(registration, row.version) ? "migration_failed" : "machine_version_unknown";
+  return row.definition === "" || row.definition === registration.definition ? undefined : "machine_changed";
 }
 
 /** An actor of another version: migrated where there is a way. */
@@ -141,8 +150,8 @@ function read(registration: Registration, row: ActorRow, reader: StoreReader): L
 /** What the changed machine makes of the journal, where that is what is stored (design: the refold option). */
 function foldedTo(registration: Registration, row: ActorRow, { reader, enclose }: Ground): Folded | undefined {
   const folded = fold({ registration, actor: row.address, reader, enclose }, entriesOf(reader, row.address));
-  if (folded.faults.length > 0 || !folded.snapshot || folded.seq !== row.seq) return undefined;
-  return canonical(JSON.parse(dehydrate(registration, folded.snapshot))) === canonical(JSON.parse(row.snapshot)) ? folded : undefined;
+  if (folded.faults.length > 0 || folded.seq !== row.seq) return undefined;
+  return isFoldedTo(registration, folded, JSON.parse(row.snapshot)) ? folded : undefined;
 }
 
 /** A timer by the policy that its delay has now. An absolute one is due as it was set, however long nobody owned the root. */

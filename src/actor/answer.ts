@@ -16,3 +16,8 @@ export interface Refusal {
   /** The field that was wrong, as a dotted path. */
   readonly path?: string;
 }
+
+/** A refusal; `path` names the field that was wrong. */
+export function refused(code: string, message: string, path?: string): Refusal {
+  return { kind: "refused", code, message, ...(path === undefined ? {} : { path }) };
+}

@@ -11,7 +11,8 @@
 import type { AnyMachineSnapshot } from "xstate";
 import type { Draft, Live } from "./draft.ts";
 import { engineError, HoldfastError, messageOf } from "./error.ts";
-import { actorAddress, checkEvent, checkKeys, parseInput } from "./input.ts";
+import { stampOf } from "./event.ts";
+import { actorAddress, checkEvent, checkKeys, machineOf, parseInput } from "./input.ts";
 import { type Cause, NO_HASH } from "./journal.ts";
 import type { Json } from "./json.ts";
 import type { Registration } from "./registration.ts";
@@ -165,7 +166,7 @@ export class Cascade {
       this.#born.add(message.to);
     }
     const seq = (before?.seq ?? 0) + 1;
-    const stamp = { at: this.atMs, seq, id: `${message.to}:${seq}` };
+    const stamp = stampOf(message.to, seq, this.atMs);
     const outcome = before
       ? take(registration, before.snapshot, message.event, stamp, enclose)
       : start(registration, message.create?.input ?? {}, stamp, enclose);
@@ -255,7 +256,7 @@ export class Cascade {
   }
 
   #deliverable(from: string, to: string, event: EngineEvent): EngineEvent {
-    const registration = this.#rules.registrations.get(to.slice(0, to.indexOf("/")));
+    const registration = this.#rules.registrations.get(machineOf(to));
     // Who cannot be asked cannot say what fits; the delivery becomes a dead letter.
     if (!registration || this.#draft.actor(to)?.kind === "unavailable") return event;
     const checked = checkEvent(registration, event, "delivery");

@@ -6,7 +6,7 @@
  */
 
 import type { Fault } from "./fold.ts";
-import { checkEvent } from "./input.ts";
+import { checkEvent, machineOf } from "./input.ts";
 import type { Cause } from "./journal.ts";
 import { canonical } from "./json.ts";
 import type { Registration } from "./registration.ts";
@@ -64,7 +64,7 @@ export class DeliveryCheck {
 
   /** Takes the dead letters, after the entries. A letter that nobody sent is a fault. */
   letter(row: PlacedDeadLetterRow): Fault[] {
-    const registration = this.#registrations.get(row.receiver.slice(0, row.receiver.indexOf("/")));
+    const registration = this.#registrations.get(machineOf(row.receiver));
     const isOf = (sent: string, found: string) => !registration || mayBecome(registration, sent, found);
     if (this.#take(JSON.stringify([row.sender, row.seq, row.receiver]), row.event, isOf) || this.#blamed(row.sender)) return [];
     // Its sender ended and was deleted, and with it the entry that says so.

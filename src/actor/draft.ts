@@ -14,7 +14,6 @@ import type { Registration } from "./registration.ts";
 import type { ActorRow, AnswerRow, DeadLetterRow, EffectRow, JournalRow, Quarantine, StoreWriter, TimerRow } from "./store.ts";
 import { isFinal } from "./transition.ts";
 
-export { pending } from "./admission.ts";
 export type { Cache, EntryContent, Ground, Known, Live, Unavailable } from "./known.ts";
 
 const MAPS = ["actors", "quarantines", "identities", "answers", "effects", "timers", "blobs"] as const;

@@ -6,6 +6,7 @@ import { type Clock, systemClock, wholeClock } from "./clock.ts";
 import type { Probe } from "./commit.ts";
 import { engineError } from "./error.ts";
 import type { EffectHandler } from "./handler.ts";
+import { machineOf } from "./input.ts";
 import type { SizeRules } from "./rules.ts";
 import type { Enclosure } from "./transition.ts";
 
@@ -112,7 +113,7 @@ export function sizeRules({ contextLimit, contextWarning }: Pick<Required<Engine
     limit: contextLimit,
     warnAt: contextWarning,
     warn(actor, size) {
-      const machine = actor.slice(0, actor.indexOf("/"));
+      const machine = machineOf(actor);
       if (warned.has(machine)) return;
       warned.add(machine);
       process.emitWarning(`The snapshot of ${actor} has ${size} characters, and is written with each step: keep large values in blobs.`, {

@@ -10,7 +10,7 @@ import type { Committed, Journaled } from "./commit.ts";
 import { type CreateOptions, completeOptions, type EngineOptions, sizeRules } from "./engine-option.ts";
 import { engineError, HoldfastError } from "./error.ts";
 import { Feed } from "./feed.ts";
-import { actorAddress, checkKeys, checkPage } from "./input.ts";
+import { actorAddress, checkKeys, checkPage, machineOf } from "./input.ts";
 import { plainCopy } from "./json.ts";
 import { Mailbox } from "./mailbox.ts";
 import { Outbox } from "./outbox.ts";
@@ -89,7 +89,7 @@ export class Engine {
     this.#outbox = new Outbox({
       clock,
       probe,
-      registration: (actor) => registrations.get(actor.slice(0, actor.indexOf("/"))),
+      registration: (actor) => registrations.get(machineOf(actor)),
       submit,
       progress: (actor, output) => this.feed.publish(actor, { kind: "progress", output }),
       lost: (row, error) => this.feed.publish(row.actor, { kind: "lost", effect: row.name, error }),
@@ -278,7 +278,7 @@ export class Engine {
   }
 
   #ref<Machine extends AnyStateMachine>(address: string): ActorRef<Machine> {
-    const registration = this.#registrations.get(address.slice(0, address.indexOf("/"))) as Registration;
+    const registration = this.#registrations.get(machineOf(address)) as Registration;
     return new ActorRef<Machine>(address, {
       registration,
       reader: this.reader,

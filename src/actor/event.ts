@@ -12,6 +12,11 @@ export interface Stamp {
   readonly id: string;
 }
 
+/** The stamp of the entry `seq` of an actor, taken at this time. */
+export function stampOf(actor: string, seq: number, at: number): Stamp {
+  return { at, seq, id: `${actor}:${seq}` };
+}
+
 /** An event or fact: a type, and a payload of plain JSON. */
 export interface EngineEvent {
   readonly type: string;

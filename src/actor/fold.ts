@@ -8,6 +8,7 @@
 import type { AnyMachineSnapshot } from "xstate";
 import { DISCARDED, MIGRATED } from "./declaration.ts";
 import { HoldfastError, messageOf } from "./error.ts";
+import { stampOf } from "./event.ts";
 import { type Cause, chainFault, inflated, NO_HASH } from "./journal.ts";
 import { canonical, differenceAt } from "./json.ts";
 import { migratedBy } from "./migration.ts";
@@ -94,7 +95,7 @@ export function fold(ground: FoldGround, rows: Iterable<JournalRow>): Folded {
         timers = timers.filter((timer) => timer.key !== fired);
         continue;
       }
-      const stamp = { at: row.atMs, seq: row.seq, id: `${actor}:${row.seq}` };
+      const stamp = stampOf(actor, row.seq, row.atMs);
       const outcome = snapshot
         ? take(registration, snapshot, event, stamp, enclose)
         : start(registration, event.input ?? null, stamp, enclose);
@@ -114,4 +115,9 @@ export function fold(ground: FoldGround, rows: Iterable<JournalRow>): Folded {
     }
   }
   return { snapshot, seq, hash, version, effects, timers, faults: [] };
+}
+
+/** True where a fold came to this snapshot, as it is stored. */
+export function isFoldedTo(registration: Registration, { snapshot }: Folded, stored: unknown): boolean {
+  return snapshot !== undefined && canonical(JSON.parse(dehydrate(registration, snapshot))) === canonical(stored);
 }

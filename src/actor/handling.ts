@@ -90,7 +90,7 @@ function tries(duties: HandlerDuties, job: Job): Effect.Effect<EffectOutcome> {
   const { schema, asked } = job;
   const attempts = schema.delivery === "at_most_once" ? 1 : (schema.attempts ?? ATTEMPTS);
   const { backoffMs = BACKOFF_MS, backoffFactor = BACKOFF_FACTOR, backoffLimitMs = MINUTE_MS } = schema;
-  const backoff = Schedule.min([Schedule.exponential(backoffMs, backoffFactor), Schedule.spaced(backoffLimitMs)]);
+  const backoff = growing(backoffMs, backoffFactor, backoffLimitMs);
   let attempt = 0;
   const once = Effect.suspend(() => {
     if (asked.aborted) return Effect.fail<unknown>(asked.reason);
@@ -213,7 +213,7 @@ function report(duties: HandlerDuties, { row, schema }: Job, outcome: EffectOutc
 
 /** Submits again, after growing waits, what could not be committed; undefined once it is not wanted any more. */
 function submitted(duties: HandlerDuties, row: EffectRow, work: Asked): Effect.Effect<Answer | undefined> {
-  const backoff = Schedule.min([Schedule.exponential(BACKOFF_MS, BACKOFF_FACTOR), Schedule.spaced(COMMIT_BACKOFF_LIMIT_MS)]);
+  const backoff = growing(BACKOFF_MS, BACKOFF_FACTOR, COMMIT_BACKOFF_LIMIT_MS);
   return submittedOnce(duties, row, work).pipe(
     Effect.retry({ schedule: backoff, while: () => duties.wanted() }),
     Effect.catch(() => Effect.succeed(undefined)),
@@ -223,6 +223,11 @@ function submitted(duties: HandlerDuties, row: EffectRow, work: Asked): Effect.E
 function submittedOnce({ submit, lost }: HandlerDuties, row: EffectRow, work: Asked): Effect.Effect<Answer, unknown> {
   const once = Effect.tryPromise({ try: () => submit(work), catch: (error) => error });
   return once.pipe(Effect.tapError((error) => Effect.sync(() => lost(row, error))));
+}
+
+/** Waits that grow by a factor, up to a limit. */
+function growing(firstMs: number, factor: number, limitMs: number) {
+  return Schedule.min([Schedule.exponential(firstMs, factor), Schedule.spaced(limitMs)]);
 }
 
 function isFinalFailure(error: unknown): boolean {

@@ -23,6 +23,16 @@ export function actorAddress(machine: string, id: string): string {
   return `${machine}/${id}`;
 }
 
+/** The machine's id in an address. */
+export function machineOf(address: string): string {
+  return address.slice(0, address.indexOf("/"));
+}
+
+/** The actor's own id in an address. */
+export function idOf(address: string): string {
+  return address.slice(address.indexOf("/") + 1);
+}
+
 /** The identities that a new actor shall own besides its address. Throws `input_invalid`. */
 export function checkKeys(keys: readonly string[]): readonly string[] {
   if (!Array.isArray(keys)) throw engineError("input_invalid", "keys are a list", { details: { path: "keys" } });

@@ -8,8 +8,8 @@
  * Next: transition.ts. Between the two, cascade.ts takes what actors tell each other, in order.
  */
 
-import { effectOf } from "./action.ts";
-import type { Answer, Refusal } from "./answer.ts";
+import { outcomesOf } from "./action.ts";
+import { type Answer, refused } from "./answer.ts";
 import { Cascade, creationEvent, engineEvent, type Message, PoisonedReceiver, poisoning } from "./cascade.ts";
 import type { Draft, Known } from "./draft.ts";
 import { HoldfastError, messageOf } from "./error.ts";
@@ -197,23 +197,14 @@ function result(key: string, outcome: EffectOutcome, draft: Draft, cascade: Casc
   return engineEvent({ to: row.actor, event, cause: { kind: "result", effect: key } }, registration, cascade);
 }
 
-/** The types of the events that bring an effect's outcomes. */
-interface Outcomes {
-  readonly done?: string;
-  readonly failed?: string;
-  readonly aborted?: string;
-}
-
 /** The event that brings an outcome to the machine; undefined where it declares none. */
 function outcomeEvent(registration: Registration, row: EffectRow, outcome: EffectOutcome): EngineEvent | undefined {
-  const schema = effectOf(registration, row.name);
   if (outcome.kind === "unknown") {
     const isDeclared = registration.schemas.events["effect.unknown"] !== undefined;
     return isDeclared ? { type: "effect.unknown", effect: row.key, name: row.name } : undefined;
   }
-  const invocation = row.child === null ? undefined : registration.invocations.get(row.child);
   const child = row.child === null ? {} : { actorId: row.child };
-  const { done, failed, aborted }: Outcomes = invocation ?? schema ?? {};
+  const { done, failed, aborted } = outcomesOf(registration, row);
   if (outcome.kind === "done") return done === undefined ? undefined : { type: done, output: outcome.output, ...child, effect: row.key };
   if (outcome.kind === "aborted") return aborted === undefined ? undefined : { type: aborted, effect: row.key };
   return failed === undefined ? undefined : { type: failed, error: outcome.error, ...child, effect: row.key };
@@ -280,8 +271,4 @@ function back(work: Extract<Work, { kind: "release" }>, draft: Draft, rules: Rul
 function repeated(recorded: AnswerRow, target: Known): Answer {
   const answer = { ...JSON.parse(recorded.answer), repeated: true } as Answer;
   return answer.kind === "accepted" && target.kind === "live" ? { ...answer, snapshot: target.snapshot } : answer;
-}
-
-export function refused(code: string, message: string, path?: string): Refusal {
-  return { kind: "refused", code, message, ...(path === undefined ? {} : { path }) };
 }

@@ -6,10 +6,10 @@
  * actor stops nobody else (ACT-10). The work is bounded by what is unfinished.
  */
 
+import { parkedAs } from "./admission.ts";
 import type { Answer } from "./answer.ts";
-import { type EngineCode, engineError } from "./error.ts";
+import { engineError } from "./error.ts";
 import { PARKED } from "./letter.ts";
-import { hasMigration } from "./migration.ts";
 import { entryAt, PAGE, pages } from "./page.ts";
 import type { Registration } from "./registration.ts";
 import type { ActorRow, EffectRow, StartableEffectRow, StoreReader, UnfinishedMachine } from "./store.ts";
@@ -58,11 +58,9 @@ export interface RecoveryDuties {
 export async function settlePast(duties: RecoveryDuties): Promise<void> {
   const { reader, epoch, registrations, changed, submit } = duties;
   const machines = reader.unfinishedMachines();
-  const isOld = ({ machine, version, definition }: UnfinishedMachine) => {
-    const registration = registrations.get(machine);
-    if (!registration) return false;
-    if (registration.version !== version) return hasMigration(registration, version);
-    return changed === "refold" && definition !== "" && definition !== registration.definition;
+  const isOld = (found: UnfinishedMachine) => {
+    const code = parkedAs(registrations.get(found.machine), found);
+    return code === "migration_failed" || (changed === "refold" && code === "machine_changed");
   };
   for (const machine of new Set(machines.filter(isOld).map((found) => found.machine)))
     await eachPage<ActorRow & { ordinal: number }>(
@@ -105,9 +103,7 @@ export async function startOpen({ reader, registrations, start }: RecoveryDuties
   await eachPage<StartableEffectRow>(
     (after) => reader.startableEffects({ after, limit: PAGE }),
     (row) => {
-      const registration = registrations.get(row.machine);
-      const isOurs = registration?.version === row.version && (row.definition === "" || row.definition === registration.definition);
-      if (isOurs) start(row);
+      if (!parkedAs(registrations.get(row.machine), row)) start(row);
       return undefined;
     },
   );
@@ -148,11 +144,4 @@ export function warnOfParked({ reader, registrations }: RecoveryDuties): void {
         { code: "HOLDFAST_PARKED" },
       );
   }
-}
-
-/** Why an unfinished actor that nobody set aside cannot take events now; undefined where it can. */
-export function parkedAs(registration: Registration | undefined, row: Pick<ActorRow, "version" | "definition">): EngineCode | undefined {
-  if (!registration) return "machine_unknown";
-  if (row.version !== registration.version) return hasMigration(registration, row.version) ? "migration_failed" : "machine_version_unknown";
-  return row.definition === "" || row.definition === registration.definition ? undefined : "machine_changed";
 }

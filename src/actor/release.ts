@@ -6,24 +6,22 @@
  * Next: letter.ts
  */
 
-import { replaceRows } from "./admission.ts";
-import type { Answer, Refusal } from "./answer.ts";
+import { pending, replaceRows } from "./admission.ts";
+import { type Answer, type Refusal, refused } from "./answer.ts";
 import { DISCARDED } from "./declaration.ts";
 import type { Draft, Live } from "./draft.ts";
 import { HoldfastError } from "./error.ts";
 import { type Folded, fold } from "./fold.ts";
+import { idOf, machineOf } from "./input.ts";
 import type { Cause } from "./journal.ts";
 import { deliverWaiting } from "./letter.ts";
 import { entriesOf } from "./page.ts";
 import type { Registration } from "./registration.ts";
-import { EFFECTS_LIMIT, TIMERS_LIMIT } from "./request.ts";
 import type { Rules } from "./rules.ts";
 import type { ActorRow, JournalRow } from "./store.ts";
 import { tellSupervisor } from "./supervisor.ts";
 import type { EngineEvent } from "./transition.ts";
 import type { Work } from "./work.ts";
-
-const refused = (code: string, message: string): Refusal => ({ kind: "refused", code, message });
 
 /** Takes an actor out of quarantine. With `discard`, what it cannot take is left out: listed as a dead letter, effect or entry. */
 export function release(work: Extract<Work, { kind: "release" }>, draft: Draft, rules: Rules): Answer {
@@ -60,8 +58,7 @@ function released(work: Extract<Work, { kind: "release" }>, draft: Draft, rules:
 function rebuilt(draft: Draft, { registrations, enclose }: Rules, row: ActorRow, last: Live | undefined): Live | Refusal {
   const { address } = row;
   const { reader } = draft.ground;
-  const id = address.slice(address.indexOf("/") + 1);
-  const machine = address.slice(0, address.indexOf("/"));
+  const [machine, id] = [machineOf(address), idOf(address)];
   if (machine !== row.machine || id !== row.id)
     return refused("snapshot_damaged", `the row of ${address} says that it is ${row.machine}/${row.id}`);
   const registration = registrations.get(machine);
@@ -97,10 +94,7 @@ function rebuilt(draft: Draft, { registrations, enclose }: Rules, row: ActorRow,
 function renewed(draft: Draft, registration: Registration, row: ActorRow, folded: Folded, last: Live | undefined): Live {
   const { reader, epoch: now } = draft.ground;
   const { address, id, seq, hash, epoch, createdMs, updatedMs } = row;
-  const stored = last ?? {
-    effects: reader.effects({ actor: address }, { limit: EFFECTS_LIMIT }),
-    timers: reader.timers({ actor: address }, { limit: TIMERS_LIMIT }),
-  };
+  const stored = last ?? pending(address, reader);
   const effects = folded.effects.map((effect) => {
     // From the rows as they stand now: what says that a handler was admitted must never be forgotten, or it would run twice.
     const { state, epoch: from, openedMs, error } = draft.effect(effect.key) ?? { ...effect, epoch: now };

@@ -1,6 +1,7 @@
 /** Resolution: the ways out for effects that wait for a person, because they are exhausted or nobody can know whether they ran. */
 
-import type { Answer } from "./answer.ts";
+import { outcomesOf } from "./action.ts";
+import { type Answer, refused } from "./answer.ts";
 import type { Draft } from "./draft.ts";
 import { engineError, HoldfastError } from "./error.ts";
 import { checkEvent } from "./input.ts";
@@ -10,8 +11,6 @@ import type { EffectRow } from "./store.ts";
 import type { EffectOutcome, Resolution } from "./work.ts";
 
 export type { Resolution } from "./work.ts";
-
-const refused = (code: string, message: string): Answer => ({ kind: "refused", code, message });
 
 /** Opens an exhausted or unknown effect again. */
 export function retryEffect(key: string, draft: Draft): Answer {
@@ -35,8 +34,7 @@ export function checkResolution(key: string, outcome: Resolution, draft: Draft):
     throw engineError("effect_at_work", `the effect ${key} is ${row.state}: its handler is at work or about to be`, details);
   const { registration } = actor;
   const isDone = typeof outcome === "object" && outcome !== null && "output" in outcome;
-  const invocation = row.child === null ? undefined : registration.invocations.get(row.child);
-  const type = (invocation ?? registration.effects.get(row.name))?.[isDone ? "done" : "failed"];
+  const type = outcomesOf(registration, row)[isDone ? "done" : "failed"];
   const bad = (problem: string) => engineError("effect_result_invalid", `the effect ${row.name} of ${row.actor} ${problem}`, details);
   if (type === undefined) throw bad(`has no event for ${isDone ? "a result" : "a failure"}`);
   const payload: Record<string, unknown> = isDone ? { output: outcome.output } : { error: outcome?.error };

@@ -7,7 +7,7 @@
  */
 
 import { z } from "zod";
-import type { Answer } from "./answer.ts";
+import { type Answer, refused } from "./answer.ts";
 import type { Draft } from "./draft.ts";
 import { engineError, HoldfastError } from "./error.ts";
 import { inflated } from "./journal.ts";
@@ -160,7 +160,6 @@ function* piecesOf(groups: Iterable<readonly Candidate[]>): Generator<readonly L
 
 /** Removes one final actor. */
 export function remove(address: string, draft: Draft): Answer {
-  const refused = (code: string, message: string): Answer => ({ kind: "refused", code, message });
   const known = draft.actor(address);
   if (!known || draft.isDeleted(address)) return refused("actor_not_found", `there is no actor ${address}`);
   if (known.kind === "unavailable" && known.code === "actor_quarantined") return refused(known.code, known.message);

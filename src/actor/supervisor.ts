@@ -2,6 +2,7 @@
 
 import { Cascade, engineEvent } from "./cascade.ts";
 import type { Draft } from "./draft.ts";
+import { machineOf } from "./input.ts";
 import type { Rules } from "./rules.ts";
 import { isFinal } from "./transition.ts";
 
@@ -20,7 +21,7 @@ export function tellSupervisor(type: "engine.quarantined" | "engine.released", a
 
 /** Nobody, where the machine's own code for it fails: an actor that is set aside stops nobody else (ACT-10). */
 function supervisorOf(address: string, draft: Draft, rules: Rules): string | undefined {
-  const supervisor = rules.registrations.get(address.slice(0, address.indexOf("/")))?.schemas.supervisor;
+  const supervisor = rules.registrations.get(machineOf(address))?.schemas.supervisor;
   if (!supervisor) return undefined;
   try {
     const creation = draft.creationOf(address);

@@ -56,6 +56,21 @@ export function take(
   return run(registration, enclose, (machine) => machine.transition(snapshot, { ...event, stamp } as never, scope as never), snapshot);
 }
 
+/** True where the machine would take this event now. */
+export function wouldTake(
+  registration: Registration,
+  snapshot: AnyMachineSnapshot,
+  event: EngineEvent,
+  stamp: Stamp,
+  enclose: Enclosure,
+): boolean {
+  try {
+    return enclose(() => snapshot.can({ ...event, stamp } as never));
+  } catch (cause) {
+    throw threw(registration, cause);
+  }
+}
+
 /** Why the machine takes no notice of an event now, in its own words. */
 export function refusalOf(
   registration: Registration,

@@ -4,16 +4,15 @@
  * Guarantees: reads only; each actor is reported by itself, and one that is damaged hides none of the others.
  */
 
-import { contradicted, pending } from "./admission.ts";
+import { contradicted, parkedAs, pending } from "./admission.ts";
 import { CONTEXT_LIMIT } from "./engine-option.ts";
 import { messageOf } from "./error.ts";
-import { fold } from "./fold.ts";
-import { canonical } from "./json.ts";
+import { fold, isFoldedTo } from "./fold.ts";
 import { hasMigration, migrate } from "./migration.ts";
 import { entriesOf, PAGE, pages } from "./page.ts";
 import type { Registration } from "./registration.ts";
 import type { ActorRow, StoreReader } from "./store.ts";
-import { dehydrate, type Enclosure } from "./transition.ts";
+import type { Enclosure } from "./transition.ts";
 import { compareVersions } from "./version.ts";
 
 /** What would become of one actor. */
@@ -90,7 +89,7 @@ function judge({ reader, registration, row, enclose, changed, sizeLimit }: Judge
     return blocked("machine_version_newer", `it was written by version ${version}; the machine has ${registration.version}`);
   const folded = fold({ registration, actor: address, reader, enclose }, entriesOf(reader, address));
   const fault = folded.faults[0];
-  const isChanged = version === registration.version && row.definition !== "" && row.definition !== registration.definition;
+  const isChanged = parkedAs(registration, row) === "machine_changed";
   const changedTo = (what: string, path: string) =>
     blocked("machine_changed", `${row.machine} was changed and still says that it is version ${version}: ${what}`, path);
   const remedy = "give the changed machine a version of its own and a migration";
@@ -113,7 +112,7 @@ function judge({ reader, registration, row, enclose, changed, sizeLimit }: Judge
       return blocked(code, messageOf(error), details?.path);
     }
   }
-  if (!folded.snapshot || canonical(JSON.parse(dehydrate(registration, folded.snapshot))) !== canonical(stored)) {
+  if (!isFoldedTo(registration, folded, stored)) {
     const other = "its journal gives another snapshot through this machine";
     return isChanged ? changedTo(`${other}; ${remedy}`, "snapshot") : blocked("fold_mismatch", other, "snapshot");
   }

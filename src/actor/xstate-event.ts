@@ -1,8 +1,15 @@
 /** XState events: the types that XState gives to the events that it makes itself. With transition.ts, all that knows them. */
 
+const AFTER = "xstate.after.";
+
 /** Of an `after`: the event that its timer becomes, and the timer's id. */
 export function afterEvent(delay: string, node: string): string {
-  return `xstate.after.${delay}.${node}`;
+  return `${AFTER}${delay}.${node}`;
+}
+
+/** True for such an event, or id. */
+export function isAfterEvent(type: string): boolean {
+  return type.startsWith(AFTER);
 }
 
 /** Of an invoked child that is done. */

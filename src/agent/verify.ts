@@ -5,6 +5,7 @@ import { machines } from "../../machines/index.ts";
 import { registerAll } from "../actor/engine.ts";
 import { messageOf } from "../actor/error.ts";
 import type { Fault } from "../actor/fold.ts";
+import { machineOf } from "../actor/input.ts";
 import { sha256 } from "../actor/json.ts";
 import { PAGE, pages, wholeEntriesOf } from "../actor/page.ts";
 import type { StoreReader } from "../actor/store.ts";
@@ -40,7 +41,7 @@ export function verifyRoot(reader: StoreReader, { machines: others = [], unknown
     (after) => reader.deadLetters({ reason: "delivery_ignored" }, { after, limit: PAGE }),
     (row) => row.position,
   ))
-    if (own.has(letter.receiver.slice(0, letter.receiver.indexOf("/"))))
+    if (own.has(machineOf(letter.receiver)))
       faults.push({
         code: "delivery_ignored",
         actor: letter.receiver,

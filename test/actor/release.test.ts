@@ -43,6 +43,12 @@ const ways = {
 };
 const WAYS = Object.keys(ways) as (keyof typeof ways)[];
 
+/** What ship/a was given after its creation and its first event, in order. */
+const taken = (engine: Engine) =>
+  journal(engine, "ship/a")
+    .slice(2)
+    .map(({ event }) => event.by);
+
 describe.each(STORES)("an actor that was set aside (%s)", (kind) => {
   it.each(WAYS)("by %s is released after its machine was repaired, and what poisoned it is taken", async (way) => {
     const { store } = place(kind);
@@ -147,11 +153,7 @@ describe.each(STORES)("what waits for an actor that was set aside (%s)", (kind) 
     const a = ref(engine, ship, "a");
     const [, later] = await Promise.all([engine.release("ship/a"), a.send(add(4) as never)]);
     expect(later).toMatchObject({ kind: "accepted", seq: 6 });
-    expect(
-      journal(engine, "ship/a")
-        .slice(2)
-        .map(({ event }) => event.by),
-    ).toEqual([1, 2, 3, 4]);
+    expect(taken(engine)).toEqual([1, 2, 3, 4]);
     expect([engine.deadLetters(), engine.verify().faults]).toEqual([[], []]);
     await engine.close();
   });
@@ -171,11 +173,7 @@ describe.each(STORES)("what waits for an actor that was set aside (%s)", (kind) 
     await waiting(store, [add(60), { type: "none" }, add(3)]);
     const engine = await sail(store, touchy);
     await engine.release("ship/a", { discard: true });
-    expect(
-      journal(engine, "ship/a")
-        .slice(2)
-        .map(({ event }) => event.by),
-    ).toEqual([1, 3]);
+    expect(taken(engine)).toEqual([1, 3]);
     expect(engine.deadLetters().map(({ receiver, reason, event }) => [receiver, reason, JSON.parse(event).by])).toEqual([
       ["ship/a", "event_poisoned", 60],
       ["ship/a", "event_poisoned", undefined],
@@ -236,11 +234,7 @@ describe.each(STORES)("what waits for an actor that was set aside (%s)", (kind) 
       tell(4),
     ]);
     expect([answers[0], answers[2], answers[4]]).toEqual(["accepted", "released", "actor_not_quarantined"]);
-    expect(
-      journal(engine, "ship/a")
-        .slice(2)
-        .map(({ event }) => event.by),
-    ).toEqual([1, 2, 3, 4]);
+    expect(taken(engine)).toEqual([1, 2, 3, 4]);
     expect([engine.deadLetters(), engine.verify().faults]).toEqual([[], []]);
     await engine.close();
   });
@@ -263,11 +257,7 @@ describe.each(STORES)("what waits for an actor that was set aside (%s)", (kind) 
     expect(refused).toMatchObject({ code: "machine_threw" });
     broken = false;
     await Promise.all([ref(engine, moody, "b").send(add(1) as never), engine.release("ship/a"), tell(2)]);
-    expect(
-      journal(engine, "ship/a")
-        .slice(2)
-        .map(({ event }) => event.by),
-    ).toEqual([5, 40, 1, 2]);
+    expect(taken(engine)).toEqual([5, 40, 1, 2]);
     expect([engine.deadLetters(), engine.verify().faults]).toEqual([[], []]);
     await engine.close();
   });

@@ -4,15 +4,8 @@ import { codeOf, Gate, World } from "./world.ts";
 
 const ends = { report: { next: "end", stopReason: "end_turn" } } as const;
 
-const waits = () => fakeBackend({ script: { report: { next: "wait", interaction: { id: "question-1", question: "May I?" } } } });
-
 it("a run that was set aside is listed, and its release makes it and its session what they were", async () => {
-  const world = await World.open(waits());
-  const run = await world.begin();
-  for await (const event of run.events()) if (event.type === "run.waiting") break;
-  await world.holdfast.close();
-  world.tamper("UPDATE actors SET snapshot = '{' WHERE address = 'run/run-1'");
-  await world.open();
+  const world = await World.setAside();
   expect(world.holdfast.list({ quarantined: true })).toMatchObject([{ address: "run/run-1", quarantine: { code: "snapshot_damaged" } }]);
   expect(await codeOf(() => world.holdfast.release("session/session-1"))).toBe("actor_not_quarantined");
   await world.holdfast.release("run/run-1");

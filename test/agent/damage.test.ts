@@ -5,15 +5,8 @@ import { fakeBackend, fakeComposition, type ToolContext } from "../../src/index.
 import { Play, SEAL } from "../scenarios/play.ts";
 import { Gate, World } from "./world.ts";
 
-const waits = () => fakeBackend({ script: { report: { next: "wait", interaction: { id: "question-1", question: "May I?" } } } });
-
 it("a session whose run is damaged is blocked by the next start, and can be closed", async () => {
-  const world = await World.open(waits());
-  const run = await world.begin();
-  for await (const event of run.events()) if (event.type === "run.waiting") break;
-  await world.holdfast.close();
-  world.tamper("UPDATE actors SET snapshot = '{' WHERE address = 'run/run-1'");
-  await world.open();
+  const world = await World.setAside();
   expect(world.reader.actor("run/run-1")?.quarantine).toMatchObject({ code: "snapshot_damaged" });
   expect(world.state("session/session-1")).toBe("blocked");
   const session = world.holdfast.session("session-1");
@@ -23,12 +16,7 @@ it("a session whose run is damaged is blocked by the next start, and can be clos
 });
 
 it("a session whose run is released goes back to where it was blocked, and the run goes on", async () => {
-  const world = await World.open(waits());
-  const run = await world.begin();
-  for await (const event of run.events()) if (event.type === "run.waiting") break;
-  await world.holdfast.close();
-  world.tamper("UPDATE actors SET snapshot = '{' WHERE address = 'run/run-1'");
-  await world.open();
+  const world = await World.setAside();
   expect(world.state("session/session-1")).toBe("blocked");
   await world.holdfast.release("run/run-1");
   expect([world.state("session/session-1"), world.state("run/run-1")]).toEqual(["waiting", "waiting"]);

@@ -9,7 +9,15 @@ import type { Clock } from "../../src/actor/clock.ts";
 import type { Probe } from "../../src/actor/commit.ts";
 import { entriesOf } from "../../src/actor/page.ts";
 import type { ActorRow, JournalRow, StoreReader } from "../../src/actor/store.ts";
-import { type Backend, type Holdfast, type OpenHoldfastOptions, openHoldfast, type Run, type RunEvent } from "../../src/index.ts";
+import {
+  type Backend,
+  fakeBackend,
+  type Holdfast,
+  type OpenHoldfastOptions,
+  openHoldfast,
+  type Run,
+  type RunEvent,
+} from "../../src/index.ts";
 import { openRootReader } from "../../src/store/root-store.ts";
 
 export { Gate } from "../scenarios/gate.ts";
@@ -53,6 +61,18 @@ export class World {
 
   static async open(backend: Backend, options: Partial<OpenHoldfastOptions> = {}): Promise<World> {
     const world = new World({ assistant: backend }, options);
+    await world.open();
+    return world;
+  }
+
+  /** A world whose only run waited for a person when its snapshot was damaged: the next start has set it aside. */
+  static async setAside(): Promise<World> {
+    const waits = { next: "wait", interaction: { id: "question-1", question: "May I?" } } as const;
+    const world = await World.open(fakeBackend({ script: { report: waits } }));
+    const run = await world.begin();
+    for await (const event of run.events()) if (event.type === "run.waiting") break;
+    await world.holdfast.close();
+    world.tamper("UPDATE actors SET snapshot = '{' WHERE address = 'run/run-1'");
     await world.open();
     return world;
   }
