@@ -8,9 +8,34 @@
 import { and, assign, emit, setup } from "xstate";
 import { z } from "zod";
 import { engineActions } from "./action.ts";
-import { composition, configuration, handoffIds, head, id, origin, outcome, seal, seq, stopper, type Typed } from "./schema.ts";
+import { doubts, evidence } from "./evidence.ts";
+import {
+  composition,
+  configuration,
+  digest,
+  handoffIds,
+  head,
+  id,
+  LINEAGE_LIMIT,
+  origin,
+  outcome,
+  seal,
+  seq,
+  stopper,
+  type Typed,
+} from "./schema.ts";
 
-const input = z.strictObject({ ...handoffIds.shape, sessionId: id, turnId: id, rootRunId: id, sourceRunId: id, configuration, origin });
+const input = z.strictObject({
+  ...handoffIds.shape,
+  sessionId: id,
+  turnId: id,
+  rootRunId: id,
+  sourceRunId: id,
+  configuration,
+  origin,
+  /** The source run's; its successor has one more. */
+  depth: z.number().int().positive().max(LINEAGE_LIMIT),
+});
 
 const context = z.strictObject({
   ...input.shape,
@@ -26,8 +51,8 @@ const events = {
   "handoff.committed": z.strictObject({}),
   "handoff.cancelled": z.strictObject({}),
   "handoff.sealed": z.strictObject({ seal, seq }),
-  /** Evidence, observed outside: the head of the sealed run, its composition as stored, and whether a permission was denied. */
-  "handoff.resume": z.strictObject({ source: head, sourceComposition: composition.nullable(), denied: z.boolean() }),
+  /** Observed outside: the head of the sealed run, its composition as stored, and what was seen around it. */
+  "handoff.resume": z.strictObject({ source: head, sourceComposition: composition.nullable(), evidence }),
   "handoff.stop": z.strictObject({ by: stopper }),
   "run.ended": z.strictObject({ outcome }),
   "successor.dispatched": z.strictObject({}),
@@ -35,9 +60,26 @@ const events = {
 };
 
 const facts = {
-  "handoff.claimed": z.strictObject({ claimId: id, successorRunId: id, source: head.nullable(), stopped: z.boolean() }),
+  "handoff.claimed": z.strictObject({
+    claimId: id,
+    successorRunId: id,
+    source: head.nullable(),
+    boundary: digest.nullable(),
+    stopped: z.boolean(),
+  }),
   "handoff.resumed": z.strictObject({ successorRunId: id }),
   "handoff.ended": z.strictObject({ as: z.enum(["cancelled", "declined", "failed"]), outcome: outcome.nullable() }),
+};
+
+/** Version 1 did not know how many runs a turn had. */
+const migrations = {
+  "1": {
+    to: "2",
+    migrate: <Stored extends { readonly context: any }>(stored: Stored): Stored => ({
+      ...stored,
+      context: { ...stored.context, depth: 1 },
+    }),
+  },
 };
 
 type Context = z.infer<typeof context>;
@@ -51,13 +93,13 @@ function refusal(snapshot: { value: unknown; context: Context }, event: Event): 
     if (snapshot.value !== "sealed") return "not_sealed";
     if (event.source.runId !== snapshot.context.sourceRunId || event.source.seq !== snapshot.context.sealSeq)
       return "source_identity_changed";
-    return "source_composition_missing";
+    return doubts(event.evidence, "handoff")[0] ?? "source_composition_missing";
   }
   if (event.type !== "handoff.stop") return undefined;
   return snapshot.value === "claimed" ? "stop_in_progress" : "not_sealed";
 }
 
-function successor(context: Context, evidence: Resume | undefined) {
+function successor(context: Context, resume: Resume | undefined) {
   return {
     machine: "run",
     id: context.successorRunId,
@@ -76,14 +118,18 @@ function successor(context: Context, evidence: Resume | undefined) {
         handoffId: context.handoffId,
         claimId: context.claimId,
         runId: context.sourceRunId,
-        head: evidence?.source ?? null,
-        denied: evidence?.denied ?? false,
+        head: resume?.source ?? null,
+        boundary: resume?.evidence.boundary ?? null,
+        denied: resume?.evidence.denied ?? false,
       },
       text: null,
       stepsLeft: context.seal?.remainingSteps ?? null,
-      expected: evidence?.sourceComposition ?? null,
+      expected: resume?.sourceComposition ?? null,
       interaction: context.seal?.interaction ?? null,
-      stopBeforeDispatch: evidence === undefined,
+      stopBeforeDispatch: resume === undefined,
+      depth: context.depth + 1,
+      reconciled: [],
+      copied: null,
     },
   };
 }
@@ -98,7 +144,15 @@ const tellSession = {
 
 /** A live turn's way from its run to its only successor, as a machine. */
 export const handoff = setup({
-  schemas: { input, context, events, facts, refusal, supervisor: ({ sessionId }: z.infer<typeof input>) => `session/${sessionId}` },
+  schemas: {
+    input,
+    context,
+    events,
+    facts,
+    refusal,
+    migrations,
+    supervisor: ({ sessionId }: z.infer<typeof input>) => `session/${sessionId}`,
+  },
   types: { input: {} as z.infer<typeof input>, context: {} as Context, events: {} as Event, emitted: {} as Typed<typeof facts> },
   actions: {
     ...engineActions,
@@ -113,6 +167,7 @@ export const handoff = setup({
       claimId: context.claimId,
       successorRunId: context.successorRunId,
       source: event.type === "handoff.resume" ? event.source : null,
+      boundary: event.type === "handoff.resume" ? event.evidence.boundary : null,
       stopped: event.type === "handoff.stop",
     })),
     resumed: emit(({ context }) => ({ type: "handoff.resumed" as const, successorRunId: context.successorRunId })),
@@ -127,11 +182,12 @@ export const handoff = setup({
       const { source } = event as Resume;
       return source.runId === context.sourceRunId && source.seq === context.sealSeq;
     },
+    nothingHasChangedAround: ({ event }) => doubts((event as Resume).evidence, "handoff").length === 0,
     sourceCompositionIsThere: ({ event }) => (event as Resume).sourceComposition !== null,
   },
 }).createMachine({
   id: "handoff",
-  version: "1",
+  version: "2",
   description: "Moving a live turn from its run to the only successor that its seal names.",
   context: ({ input }) => ({ ...withoutStamp(input), preview: null, seal: null, sealSeq: null, outcome: null }),
   initial: "requested",
@@ -164,7 +220,7 @@ export const handoff = setup({
       description: "The source run is sealed. Nobody has claimed the turn; it waits, for as long as it takes, for its successor.",
       on: {
         "handoff.resume": {
-          guard: and(["sourceIsUnchanged", "sourceCompositionIsThere"]),
+          guard: and(["sourceIsUnchanged", "nothingHasChangedAround", "sourceCompositionIsThere"]),
           target: "claimed",
           actions: ["claimed", tellSession, { type: "createActor", params: ({ context, event }) => successor(context, event) }],
         },

@@ -1,13 +1,16 @@
 /** The machines of the agent runtime: every lifecycle rule of Holdfast. Each is a plain XState machine. */
 
 import { handoff } from "./handoff.ts";
+import { interaction } from "./interaction.ts";
 import { run } from "./run.ts";
 import { session } from "./session.ts";
 
 export { abortEffect, cancelEffect, createActor, deliver, effect, engineActions } from "./action.ts";
-export { driftBetween } from "./composition.ts";
-export type { Composition as CompositionRecord, Drift, Outcome, Seal, Source } from "./schema.ts";
-export { handoff, run, session };
+export { DRIFT_POLICY, type DriftPolicy, driftBetween } from "./composition.ts";
+export { doubts, type Evidence } from "./evidence.ts";
+export type { Proposal } from "./proposal.ts";
+export type { Composition as CompositionRecord, Drift, Interaction, InteractionAnswer, Outcome, Seal, Source } from "./schema.ts";
+export { handoff, interaction, run, session };
 
 /** All of them, in the order of their dependence. */
-export const machines = [session, run, handoff] as const;
+export const machines = [session, run, handoff, interaction] as const;

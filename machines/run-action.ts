@@ -1,25 +1,37 @@
 /** Actions of the run: the facts that it states, and what its context records. Nothing here decides anything. */
 
 import { setup } from "xstate";
-import { driftBetween } from "./composition.ts";
+import { refusedDrift } from "./composition.ts";
 import { rules } from "./run-rule.ts";
-import { binding, failed, type Input, type Of, outcomeOf, sealOf, stepsLeft } from "./run-schema.ts";
-import type { Composition, Seal } from "./schema.ts";
+import { driftOf, failed, type Input, type Of, outcomeOf, sealOf, stepsLeft } from "./run-schema.ts";
+import type { Interaction, Seal } from "./schema.ts";
 
 const base = setup({ ...rules });
 
 export const actions = {
   runOpened: base.emit(({ context }) => {
-    const { sessionId, turnId, runId, rootRunId, configuration, origin, source, stepsLeft } = context;
-    return { type: "run.opened" as const, sessionId, turnId, runId, rootRunId, configuration, origin, source, stepsLeft };
+    const { sessionId, turnId, runId, rootRunId, configuration, origin, source, stepsLeft, depth } = context;
+    return { type: "run.opened" as const, sessionId, turnId, runId, rootRunId, configuration, origin, source, stepsLeft, depth };
+  }),
+  turnCopied: base.enqueueActions(({ context: { source }, event, enqueue }) => {
+    const { copied } = (event as unknown as { input: Input }).input;
+    if (source.kind !== "copy" || !copied) return;
+    const { sessionId, turnId, runIds } = source;
+    enqueue.emit({ type: "turn.copied", sessionId, turnId, runIds, facts: copied.facts.length });
+  }),
+  toolsReconciled: base.enqueueActions(({ event, enqueue }) => {
+    for (const { outcome: _, ...call } of (event as unknown as { input: Input }).input.reconciled)
+      enqueue.emit({ type: "tool.reconciled", ...call });
   }),
   userMessage: base.enqueueActions(({ event, enqueue }) => {
     const given = (event as unknown as { input: Input }).input;
     if (given.text !== null) enqueue.emit({ type: "message.added", role: "user", from: "input" });
   }),
-  compositionRecorded: base.enqueueActions(({ event, enqueue }) => {
-    const { output } = event as Of<"prepare.done">;
-    if (output) enqueue.emit({ type: "composition.recorded", ...output });
+  compositionRecorded: base.enqueueActions(({ context, event, enqueue }) => {
+    const { composition } = (event as Of<"prepare.done">).output;
+    if (composition) enqueue.emit({ type: "composition.recorded", ...composition });
+    const drift = driftOf(context, event as Of<"prepare.done">);
+    if (drift.length > 0) enqueue.emit({ type: "composition.drifted", drift });
   }),
   runDispatched: base.emit({ type: "run.dispatched" }),
   toolCalled: base.emit(({ event }) => ({ type: "tool.called" as const, callId: (event as Of<"tool.call">).callId })),
@@ -33,12 +45,12 @@ export const actions = {
   assistantMessage: base.enqueueActions(({ event, enqueue }) => {
     if ((event as Of<"step.done">).output.text) enqueue.emit({ type: "message.added", role: "assistant", from: "output" });
   }),
-  userAnswer: base.emit({ type: "message.added" as const, role: "user" as const, from: "answer" as const }),
-  runWaiting: base.emit(({ context }) => ({
-    type: "run.waiting" as const,
-    id: context.interaction?.id ?? "",
-    question: context.interaction?.question ?? "",
-  })),
+  userAnswer: base.enqueueActions(({ context, event, enqueue }) => {
+    const { interactionId, answer } = event as Of<"interaction.answered">;
+    if (answer.kind === "text") enqueue.emit({ type: "message.added", role: "user", from: "answer" });
+    else enqueue.emit({ type: "permission.decided", interactionId, question: context.interaction?.question ?? "", allow: answer.allow });
+  }),
+  runWaiting: base.emit(({ context }) => ({ type: "run.waiting" as const, ...(context.interaction as Interaction) })),
   handoffRequested: base.emit(({ event }) => {
     const { handoffId, successorRunId, claimId } = event as Of<"handoff.request">;
     return { type: "handoff.requested" as const, handoffId, successorRunId, claimId };
@@ -53,10 +65,14 @@ export const actions = {
   runSealed: base.emit(({ context }) => ({ type: "run.sealed" as const, ...(context.preview as Seal) })),
   runEnded: base.emit(({ context }) => ({ type: "run.ended" as const, ...outcomeOf(context) })),
 
-  recordComposition: base.assign(({ event }) => ({ composition: (event as Of<"prepare.done">).output, stale: false })),
+  recordComposition: base.assign(({ context, event }) => {
+    const { composition, workspace } = (event as Of<"prepare.done">).output;
+    return { composition, workspace: context.workspace ?? workspace, stale: false };
+  }),
   recordDrift: base.assign(({ context, event }) => {
-    const drift = driftBetween(binding(context) as Composition, (event as Of<"prepare.done">).output as Composition);
-    const message = `the composition differs from the source's in ${drift.map(({ field }) => field).join(", ")}`;
+    const drift = driftOf(context, event as Of<"prepare.done">);
+    const fields = refusedDrift(drift).map(({ field }) => field);
+    const message = `the composition differs from the source's in ${fields.join(", ")}`;
     return { outcome: { kind: "failed" as const, error: { code: "composition_drift", message }, drift } };
   }),
   recordMissingComposition: base.assign({
@@ -85,9 +101,10 @@ export const actions = {
     openCalls: context.openCalls.filter((open) => open.callId !== (event as Of<"tool.settle">).callId),
   })),
   recordReport: base.assign(({ context, event }) => {
-    const { next, remainingSteps, stopReason, interaction } = (event as Of<"step.done">).output;
-    return { next, stopReason, interaction, stepsLeft: stepsLeft(context.stepsLeft, remainingSteps) };
+    const { next, remainingSteps, stopReason } = (event as Of<"step.done">).output;
+    return { next, stopReason, stepsLeft: stepsLeft(context.stepsLeft, remainingSteps) };
   }),
+  recordQuestion: base.assign(({ event }) => ({ interaction: (event as Of<"step.done">).output.interaction })),
   recordAnswer: base.assign({ interaction: null }),
   markStale: base.assign({ stale: true }),
   recordHandoff: base.assign(({ event }) => {

@@ -9,6 +9,34 @@ export const toHandoff = (context: Context) => (context.handoff ? `handoff/${con
 export const toCreator = (context: Context) =>
   context.source.kind === "handoff" && context.stepsTaken === 0 ? `handoff/${context.source.handoffId}` : null;
 
+/** The interaction that the run's turn has open, where there is one. */
+const toInteraction = (context: Context) => (context.interaction ? `interaction/${context.interaction.id}` : null);
+
+/** Tells the open interaction: whether the run waits for its answer, or that nobody will any more. */
+const tellInteraction = (type: "interaction.listen" | "interaction.hold" | "interaction.close") =>
+  ({
+    type: "deliver",
+    params: ({ context }: { context: Context }) => ({
+      to: toInteraction(context),
+      event: type === "interaction.listen" ? { type, runId: context.runId } : { type },
+    }),
+  }) as const;
+
+/** The run rests in `waiting`: now, and not before, an answer can reach it. */
+export const listen = tellInteraction("interaction.listen");
+
+/** Held while it waits: an answer that comes now is kept for whichever run goes on. */
+export const holdWaiting = ["holdFromWaiting", tellInteraction("interaction.hold")] as const;
+
+/** A step asked a person. The question is durable before anybody sees it. */
+export const ask = {
+  type: "createActor",
+  params: ({ context }: { context: Context }) => {
+    const { sessionId, turnId, runId } = context;
+    return { machine: "interaction", id: context.interaction?.id ?? "", input: { ...context.interaction, sessionId, turnId, runId } };
+  },
+} as const;
+
 export const request = {
   guard: "handoffIsPossible",
   actions: [
@@ -31,6 +59,7 @@ export const request = {
           sourceRunId: context.runId,
           configuration: context.configuration,
           origin: context.origin,
+          depth: context.depth,
         },
       }),
     },
@@ -78,6 +107,7 @@ export const takeAnswer = [
 export const finish = [
   "toolsUnknown",
   "runEnded",
+  tellInteraction("interaction.close"),
   {
     type: "deliver",
     params: ({ context }: { context: Context }) => ({ to: toHandoff(context), event: { type: "run.ended", outcome: outcomeOf(context) } }),
@@ -92,7 +122,8 @@ export const finish = [
   {
     type: "deliver",
     params: ({ context }: { context: Context }) => ({
-      to: toSession(context),
+      // The session of a copy was made with it, and knows.
+      to: context.source.kind === "copy" ? null : toSession(context),
       event: { type: "turn.ended", runId: context.runId, outcome: outcomeOf(context) },
     }),
   },

@@ -1,9 +1,9 @@
 /** Rules of the run: the guards by which `run.ts` decides, and what it asks the engine and its handlers for. */
 
 import { effect, engineActions } from "./action.ts";
-import { driftBetween } from "./composition.ts";
-import { binding, type Context, type Event, type facts, type Input, type Of, OPEN_CALLS, schemas } from "./run-schema.ts";
-import type { Typed } from "./schema.ts";
+import { refusedDrift } from "./composition.ts";
+import { binding, type Context, driftOf, type Event, type facts, type Input, type Of, OPEN_CALLS, schemas } from "./run-schema.ts";
+import { LINEAGE_LIMIT, type Typed } from "./schema.ts";
 
 interface Given {
   readonly context: Context;
@@ -11,13 +11,13 @@ interface Given {
 }
 
 const guards = {
+  copiesCompleted: ({ context }: Given) => context.source.kind === "copy" && context.outcome?.kind === "completed",
+  copiesFailed: ({ context }: Given) => context.source.kind === "copy" && context.outcome?.kind === "failed",
+  copiesCancelled: ({ context }: Given) => context.source.kind === "copy" && context.outcome?.kind === "cancelled",
   stopsBeforeDispatch: ({ context }: Given) => context.stopBeforeDispatch,
-  compositionIsMissing: ({ context, event }: Given) => binding(context) !== null && (event as Of<"prepare.done">).output === null,
-  compositionDrifted: ({ context, event }: Given) => {
-    const expected = binding(context);
-    const { output } = event as Of<"prepare.done">;
-    return expected !== null && output !== null && driftBetween(expected, output).length > 0;
-  },
+  compositionIsMissing: ({ context, event }: Given) =>
+    binding(context) !== null && (event as Of<"prepare.done">).output.composition === null,
+  compositionDrifted: ({ context, event }: Given) => refusedDrift(driftOf(context, event as Of<"prepare.done">)).length > 0,
   questionIsOpen: ({ context }: Given) => context.interaction !== null,
   isUndispatched: ({ context }: Given) => context.stepsTaken === 0,
   callIsNew: ({ context, event }: Given) =>
@@ -30,6 +30,7 @@ const guards = {
   handoffIsRequested: ({ context }: Given) => context.handoff !== null,
   handoffIsPossible: ({ context, event }: Given) => {
     const { successorRunId } = event as Of<"handoff.request">;
+    if (context.depth >= LINEAGE_LIMIT) return false;
     return context.handoff === null && successorRunId !== context.runId && successorRunId !== context.rootRunId;
   },
   handoffIsThisOne: ({ context, event }: Given) => context.handoff?.handoffId === (event as Of<"handoff.cancel">).handoffId,

@@ -1,18 +1,25 @@
 /** What a run is told, keeps, states and asks for: the payloads of `run.ts`, and the reasons for which it declines. */
 
 import { z } from "zod";
+import { driftBetween, driftPolicy } from "./composition.ts";
+import { migrations } from "./run-migration.ts";
 import {
+  answer,
   type Composition,
   composition,
   configuration,
+  type Drift,
   digest,
+  drift,
   failure,
   handoffIds,
   id,
   interaction,
+  LINEAGE_LIMIT,
   type Outcome,
   origin,
   outcome,
+  runId,
   type Seal,
   seal,
   source,
@@ -28,10 +35,36 @@ export const OPEN_CALLS = 256;
 /** Blobs that one tool call may store. */
 export const TOOL_BLOBS = 64;
 
+const json = z.json();
+const toolOutcome = z.discriminatedUnion("ok", [
+  z.strictObject({ ok: z.literal(true), result: json }),
+  z.strictObject({ ok: z.literal(false), error: failure }),
+]);
+const reconcile = z.enum(["retry", "query", "ask"]).nullable();
+const callName = z.string().min(1).max(128);
+
+/** A call whose outcome an earlier run could not record, and what was found out since: by asking its tool, or from a person. */
+export const reconciled = z.strictObject({
+  runId: id,
+  callId: id,
+  name: callName,
+  by: z.enum(["query", "person"]),
+  outcome: toolOutcome,
+});
+
+/** One fact of a turn that was copied from another session. */
+export const copiedFact = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("message.added"), role: z.enum(["user", "assistant"]), text }),
+  z.strictObject({ type: z.literal("permission.decided"), interactionId: id, question: z.string(), allow: z.boolean() }),
+  z.strictObject({ type: z.literal("tool.called"), callId: id, name: callName, args: json, reconcile }),
+  z.strictObject({ type: z.literal("tool.settled"), callId: id, name: callName, outcome: toolOutcome, blobs: z.array(digest).optional() }),
+  z.strictObject({ type: z.literal("tool.unknown"), callId: id, name: callName }),
+]);
+
 export const input = z.strictObject({
   sessionId: id,
   turnId: id,
-  runId: id,
+  runId,
   rootRunId: id,
   /** The run whose transcript this one goes on from. */
   previousRunId: id.nullable(),
@@ -46,12 +79,20 @@ export const input = z.strictObject({
   /** A question that was open when the source was sealed. */
   interaction: interaction.nullable(),
   stopBeforeDispatch: z.boolean(),
+  /** 1 in a run that continues none, else one more than its source's. */
+  depth: z.number().int().positive().max(LINEAGE_LIMIT),
+  /** What became known, before this run, of calls without an outcome. */
+  reconciled: z.array(reconciled).max(OPEN_CALLS),
+  /** In a copy: all that the turn stated, and how it ended. */
+  copied: z.strictObject({ facts: z.array(copiedFact), outcome }).nullable(),
 });
 
-const call = z.strictObject({ callId: id, name: z.string().min(1).max(128) });
+const call = z.strictObject({ callId: id, name: callName });
 
 export const context = z.strictObject({
-  ...input.omit({ text: true }).shape,
+  ...input.omit({ text: true, reconciled: true, copied: true }).shape,
+  /** Identity of the place where the run's tools work, as it was seen before its first step; null where it could not be told. */
+  workspace: z.string().max(4096).nullable(),
   /** Steps asked for so far. */
   stepsTaken: z.number().int().nonnegative(),
   composition: composition.nullable(),
@@ -78,27 +119,23 @@ const report = z.strictObject({
   interaction: interaction.nullable(),
 });
 
-const json = z.json();
-const toolOutcome = z.discriminatedUnion("ok", [
-  z.strictObject({ ok: z.literal(true), result: json }),
-  z.strictObject({ ok: z.literal(false), error: failure }),
-]);
-const reconcile = z.enum(["retry", "query", "ask"]).nullable();
+/** The backend's declaration, what this process allows where it differs from the one that it must agree with, and where tools work. */
+const preparation = z.strictObject({ composition: composition.nullable(), driftPolicy, workspace: context.shape.workspace });
 const effectKey = z.string();
 
 const events = {
-  "prepare.done": z.strictObject({ output: composition.nullable(), effect: effectKey }),
+  "prepare.done": z.strictObject({ output: preparation, effect: effectKey }),
   "prepare.failed": z.strictObject({ error: failure, effect: effectKey }),
   "step.done": z.strictObject({ output: report, effect: effectKey }),
   "step.failed": z.strictObject({ error: failure, effect: effectKey }),
   "step.aborted": z.strictObject({ effect: effectKey }),
-  "tool.call": z.strictObject({ callId: id, name: z.string().min(1).max(128), args: json, reconcile }),
+  "tool.call": z.strictObject({ callId: id, name: callName, args: json, reconcile }),
   /** `blobs`: digests of what the tool stored, so that a check of the root can tell that it is there. */
   "tool.settle": z.strictObject({ callId: id, outcome: toolOutcome, blobs: z.array(digest).max(TOOL_BLOBS).optional() }),
   "flush.done": z.strictObject({ output: z.null(), effect: effectKey }),
   "flush.failed": z.strictObject({ error: failure, effect: effectKey }),
   "effect.unknown": z.strictObject({ effect: effectKey, name: z.string() }),
-  "interaction.answered": z.strictObject({ interactionId: id, answer: text }),
+  "interaction.answered": z.strictObject({ interactionId: id, answer }),
   "handoff.request": handoffIds,
   "handoff.commit": z.strictObject({ handoffId: id }),
   "handoff.cancel": z.strictObject({ handoffId: id }),
@@ -107,10 +144,28 @@ const events = {
 };
 
 export const facts = {
-  "run.opened": z.strictObject({ sessionId: id, turnId: id, runId: id, rootRunId: id, configuration, origin, source, stepsLeft: steps }),
-  /** The text is the entry's own: `event.input.text` (input), `event.output.text` (output) or `event.answer` (answer). */
+  "run.opened": z.strictObject({
+    sessionId: id,
+    turnId: id,
+    runId: id,
+    rootRunId: id,
+    configuration,
+    origin,
+    source,
+    stepsLeft: steps,
+    depth: input.shape.depth,
+  }),
+  /** The text is the entry's own: `event.input.text` (input), `event.output.text` (output) or `event.answer.text` (answer). */
   "message.added": z.strictObject({ role: z.enum(["user", "assistant"]), from: z.enum(["input", "output", "answer"]) }),
+  /** A permission was asked for and a person decided; the note is the entry's own: `event.answer.note`. */
+  "permission.decided": z.strictObject({ interactionId: id, question: z.string(), allow: z.boolean() }),
+  /** The outcome is the entry's own: `event.input.reconciled`, in the order of these facts. */
+  "tool.reconciled": reconciled.omit({ outcome: true }),
+  /** All that the copied turn stated is the entry's own: `event.input.copied.facts`. */
+  "turn.copied": z.strictObject({ sessionId: id, turnId: id, runIds: z.array(id), facts: z.number().int().nonnegative() }),
   "composition.recorded": composition,
+  /** The composition differs from the one that it had to agree with, in nothing that is refused. */
+  "composition.drifted": z.strictObject({ drift: z.array(drift) }),
   "run.dispatched": z.strictObject({}),
   /** Name, arguments and outcome are the entry's own: `event.name`, `event.args`, `event.outcome`. */
   "tool.called": z.strictObject({ callId: id }),
@@ -135,6 +190,7 @@ function refusal({ value, context }: { value: unknown; context: Context }, event
   switch (event.type) {
     case "handoff.request":
       if (context.handoff) return "handoff_in_progress";
+      if (context.depth >= LINEAGE_LIMIT) return "lineage_limit";
       return event.successorRunId === context.runId || event.successorRunId === context.rootRunId ? "successor_not_new" : "run_not_active";
     case "handoff.commit":
       if (value === "boundary" && context.handoff?.handoffId === event.handoffId) return "composition_not_durable";
@@ -186,12 +242,19 @@ export function binding(context: Context): Composition | null {
   return context.composition ?? context.expected;
 }
 
+/** Where what a backend declares differs from what it must agree with. */
+export function driftOf(context: Context, { output }: Of<"prepare.done">): Drift[] {
+  const expected = binding(context);
+  return expected && output.composition ? driftBetween(expected, output.composition, output.driftPolicy) : [];
+}
+
 export const schemas = {
   input,
   context,
   events,
   facts,
   refusal,
+  migrations,
   supervisor: ({ sessionId }: Input) => `session/${sessionId}`,
   effects: {
     prepare: { params: z.strictObject({}), done: "prepare.done", failed: "prepare.failed", delivery: "at_least_once", attempts: 1 },

@@ -8,7 +8,21 @@
 
 import { and, setup } from "xstate";
 import { actions } from "./run-action.ts";
-import { announceWaiting, finish, request, stop, takeAnswer, takeStep, toCreator, toHandoff, toSession, withdraw } from "./run-move.ts";
+import {
+  announceWaiting,
+  ask,
+  finish,
+  holdWaiting,
+  listen,
+  request,
+  stop,
+  takeAnswer,
+  takeStep,
+  toCreator,
+  toHandoff,
+  toSession,
+  withdraw,
+} from "./run-move.ts";
 import { rules } from "./run-rule.ts";
 import type { Input } from "./run-schema.ts";
 
@@ -17,10 +31,11 @@ export const run = setup({ ...rules })
   .extend({ actions })
   .createMachine({
     id: "run",
-    version: "1",
+    version: "2",
     description: "One physical attempt at a turn.",
     context: ({ input }) => ({
       ...opening(input),
+      workspace: null,
       stepsTaken: 0,
       composition: null,
       openCalls: [],
@@ -30,14 +45,20 @@ export const run = setup({ ...rules })
       preview: null,
       heldFrom: null,
       stale: false,
-      outcome: null,
+      outcome: input.copied?.outcome ?? null,
     }),
-    entry: ["runOpened", "userMessage"],
+    entry: ["runOpened", "turnCopied", "toolsReconciled", "userMessage"],
     initial: "opening",
     states: {
       opening: {
         description: "The run exists; what becomes of it is decided at once.",
-        always: [{ guard: "stopsBeforeDispatch", target: "cancelled", actions: "recordStopBeforeDispatch" }, { target: "preparing" }],
+        always: [
+          { guard: "copiesCompleted", target: "completed" },
+          { guard: "copiesFailed", target: "failed" },
+          { guard: "copiesCancelled", target: "cancelled" },
+          { guard: "stopsBeforeDispatch", target: "cancelled", actions: "recordStopBeforeDispatch" },
+          { target: "preparing" },
+        ],
       },
       preparing: {
         description: "The backend declares what the model will be given. Nothing was dispatched in this process.",
@@ -46,7 +67,7 @@ export const run = setup({ ...rules })
           "prepare.done": [
             { guard: "compositionIsMissing", target: "failed", actions: "recordMissingComposition" },
             { guard: "compositionDrifted", target: "failed", actions: "recordDrift" },
-            { guard: "questionIsOpen", target: "waiting", actions: ["compositionRecorded", "recordComposition", ...announceWaiting] },
+            { guard: "questionIsOpen", target: "asking", actions: ["compositionRecorded", "recordComposition", ...announceWaiting] },
             { target: "running", actions: ["compositionRecorded", "recordComposition"] },
           ],
           "prepare.failed": { target: "failed", actions: "recordFailure" },
@@ -101,7 +122,7 @@ export const run = setup({ ...rules })
               { guard: "aCallIsOpen", target: "#run.failed", actions: "recordUnsettled" },
               { guard: "stepEndsTurn", target: "#run.completed", actions: "recordCompletion" },
               { guard: "noStepIsLeft", target: "#run.completed", actions: "recordCompletion" },
-              { guard: "stepWaits", target: "#run.waiting", actions: announceWaiting },
+              { guard: "stepWaits", target: "#run.asking", actions: ["recordQuestion", ask, ...announceWaiting] },
               { guard: "handoffIsRequested", target: "#run.boundary", actions: "holdFromRunning" },
               { target: "stepping", actions: takeStep },
             ],
@@ -120,15 +141,19 @@ export const run = setup({ ...rules })
           },
         },
       },
+      asking: {
+        description: "A person must answer, and whether the run waits for it or is held is decided at once.",
+        always: [{ guard: "handoffIsRequested", target: "boundary", actions: holdWaiting }, { target: "waiting" }],
+      },
       waiting: {
         description: "A person must answer. Nothing is in flight, and a restart changes nothing but that the run prepares again.",
-        always: { guard: "handoffIsRequested", target: "boundary", actions: "holdFromWaiting" },
+        entry: listen,
         on: {
           "interaction.answered": [
             { guard: and(["answersTheQuestion", "isStale"]), target: "preparing", actions: takeAnswer },
             { guard: "answersTheQuestion", target: "running", actions: takeAnswer },
           ],
-          "handoff.request": request,
+          "handoff.request": { ...request, target: "boundary", actions: [...request.actions, ...holdWaiting] },
           "run.stop": stop,
           "engine.reopened": { actions: "markStale" },
         },
@@ -201,9 +226,9 @@ export const run = setup({ ...rules })
     },
   });
 
-/** What the context keeps of the input: all but the text, which is in the journal once, and the engine's stamp. */
-function opening(given: Input): Omit<Input, "text"> {
-  const { text: _, stamp: __, ...kept } = given as Input & { stamp?: unknown };
+/** What the context keeps of the input: all but what is in the journal once, and the engine's stamp. */
+function opening(given: Input): Omit<Input, "text" | "reconciled" | "copied"> {
+  const { text: _, reconciled: __, copied: ___, stamp: ____, ...kept } = given as Input & { stamp?: unknown };
   return kept;
 }
 

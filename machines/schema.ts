@@ -1,8 +1,14 @@
-/** The payloads that the machines share: identities, origins, sources, seals and outcomes. */
+/** The payloads that the machines share: identities, origins, questions, sources, seals and outcomes. */
 
 import { z } from "zod";
 
 export type { Typed } from "./infer.ts";
+
+/** Runs that may follow one another by handoffs and continuations. The next one is refused. */
+export const LINEAGE_LIMIT = 64;
+
+/** Characters of a run's id. */
+export const RUN_ID_LIMIT = 160;
 
 /** Opaque: 1 to 256 characters, no control characters, no outer blanks. */
 export const id = z
@@ -32,17 +38,42 @@ export const permissionMode = z.enum(["explore", "ask", "bypass"]);
 /** Where and by what a turn is done. A successor has the same. */
 export const configuration = z.strictObject({ backend: z.string().min(1).max(128), cwd: z.string().min(1).max(4096), permissionMode });
 
-/** A question that a person must answer. */
-export const interaction = z.strictObject({ id, question: z.string().max(65_536) });
+/** An id of a run: shorter than others, so that `<run>.<question>` is one too. */
+export const runId = id.refine((value) => value.length <= RUN_ID_LIMIT, `has more than ${RUN_ID_LIMIT} characters`);
+
+/**
+ * What a person is asked: a question, or leave to do what `subject` says. The id is `<run>.<its name in the run>`; the hash is the
+ * SHA-256 of the canonical JSON of kind, question and subject, so an answer is bound to what was shown.
+ */
+export const interaction = z.strictObject({
+  id,
+  kind: z.enum(["question", "permission"]),
+  question: z.string().max(65_536),
+  subject: z.json(),
+  hash: digest,
+});
+
+/** What a person said: to a question a text, to a permission yes or no. */
+export const answer = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("text"), text }),
+  z.strictObject({ kind: z.literal("decision"), allow: z.boolean(), note: z.string().max(65_536).nullable() }),
+]);
 
 /** The head of a run's journal, as observed. */
 export const head = z.strictObject({ runId: id, seq, hash: digest });
 
-/** What a run starts from: nothing, the boundary under a seal (same turn), or the last entry of an ended run (new turn). */
+/** What a continuation is bound to besides its source: the digest of all segments before it, and whether a person denied something there. */
+const bound = { boundary: digest.nullable(), denied: z.boolean(), runId: id };
+
+/**
+ * What a run starts from: nothing, the boundary under a seal (same turn), the last entry of an ended run (new turn), or a finished turn of
+ * another session, whose facts it holds.
+ */
 export const source = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("fresh") }),
-  z.strictObject({ kind: z.literal("handoff"), handoffId: id, claimId: id, head: head.nullable(), denied: z.boolean(), runId: id }),
-  z.strictObject({ kind: z.literal("plain"), head, denied: z.boolean(), runId: id }),
+  z.strictObject({ kind: z.literal("handoff"), handoffId: id, claimId: id, head: head.nullable(), ...bound }),
+  z.strictObject({ kind: z.literal("plain"), head, ...bound }),
+  z.strictObject({ kind: z.literal("copy"), sessionId: id, turnId: id, runIds: z.array(id).min(1).max(LINEAGE_LIMIT) }),
 ]);
 
 /** A composition by its hashes; `body` is the digest of the blob that holds it whole. */
@@ -58,7 +89,7 @@ export const composition = z.strictObject({
 });
 
 /** What a handoff fixes from its request on. */
-export const handoffIds = z.strictObject({ handoffId: id, successorRunId: id, claimId: id });
+export const handoffIds = z.strictObject({ handoffId: id, successorRunId: runId, claimId: id });
 
 /** The payload of a seal, equal to the preview that was shown. */
 export const seal = z.strictObject({
@@ -74,7 +105,9 @@ export const seal = z.strictObject({
 /** Who stopped a turn: a person, or a host that shuts down. */
 export const stopper = z.enum(["user", "shutdown"]);
 
-export const drift = z.strictObject({ field: z.string(), source: z.string().nullable(), own: z.string().nullable() });
+/** What is done where two compositions differ in a field. */
+export const driftRule = z.enum(["refuse", "allow"]);
+export const drift = z.strictObject({ field: z.string(), source: z.string().nullable(), own: z.string().nullable(), policy: driftRule });
 
 /** How a run ended. A sealed run has none. */
 export const outcome = z.discriminatedUnion("kind", [
@@ -85,7 +118,11 @@ export const outcome = z.discriminatedUnion("kind", [
 
 /** What the model was given, by hash. */
 export type Composition = z.infer<typeof composition>;
-/** One field in which two compositions differ, with both values. */
+/** What a person is asked. */
+export type Interaction = z.infer<typeof interaction>;
+/** What a person said. */
+export type InteractionAnswer = z.infer<typeof answer>;
+/** One field in which two compositions differ, with both values and what is done about it. */
 export type Drift = z.infer<typeof drift>;
 /** How a run ended: `completed`, `failed` or `cancelled`. */
 export type Outcome = z.infer<typeof outcome>;

@@ -21,7 +21,7 @@ console.log("sealed:", await handoff.sealed, (await run.end()).kind);
 await first.close();
 
 const second = await openHoldfast({ root, backends: { assistant } }); // another process, another version
-const check = second.checkContinuation(run.id, { purpose: "handoff" });
+const check = await second.checkContinuation(run.id, { purpose: "handoff" });
 if (check.decision === "park") throw new Error(check.reasons.map(({ code }) => code).join());
 for await (const event of second.resume(check.continuation)) console.log(event.type);
 console.log("continued by", second.receipt(run.id).successorRunId, "· verified:", second.verify().ok);

@@ -34,8 +34,8 @@ export interface Composition {
 }
 
 /**
- * How a tool call without a known outcome (T1 without T2 after a crash) may be settled. This version acts on `retry`; a call of a tool
- * that declares `query` or `ask` parks, as one of a tool that declares nothing.
+ * How a tool call without a known outcome (T1 without T2 after a crash) may be settled when its run is continued: `retry`, calling it
+ * again is safe; `query`, the tool itself can tell; `ask`, a person says what came of it.
  */
 export type Reconcile = "retry" | "query" | "ask";
 
@@ -58,8 +58,10 @@ export interface Tool<Arguments = unknown> {
   readonly name: string;
   readonly description: string;
   readonly parameters: z.ZodType<Arguments>;
-  /** Absent: a call with an unknown outcome parks every continuation. `retry`: calling it again is safe. */
+  /** Absent: a call with an unknown outcome parks every continuation in a new turn. */
   readonly reconcile?: Reconcile;
+  /** With `reconcile: "query"`: what came of a call that was cut off; null where it cannot tell either. Changes nothing. */
+  query?(args: Arguments, context: Pick<ToolContext, "runId" | "callId" | "cwd" | "signal">): Promise<ToolOutcome | null>;
   execute(args: Arguments, context: ToolContext): Promise<Json>;
 }
 
@@ -87,7 +89,24 @@ export type TranscriptFact =
       readonly reconcile: Reconcile | null;
     }
   | { readonly type: "tool.settled"; readonly callId: string; readonly name: string; readonly outcome: ToolOutcome }
-  | { readonly type: "tool.unknown"; readonly callId: string; readonly name: string };
+  | { readonly type: "tool.unknown"; readonly callId: string; readonly name: string }
+  /** What became known, before a continuation, of a call of the run `of` that was unknown. */
+  | {
+      readonly type: "tool.reconciled";
+      readonly of: string;
+      readonly callId: string;
+      readonly name: string;
+      readonly by: "query" | "person";
+      readonly outcome: ToolOutcome;
+    }
+  | {
+      readonly type: "permission.decided";
+      readonly interactionId: string;
+      readonly question: string;
+      readonly allow: boolean;
+      /** Why, in the person's words. */
+      readonly note: string | null;
+    };
 
 /** The run whose composition is to be declared. */
 export interface PrepareInput {
@@ -131,9 +150,21 @@ export type StepReport = {
   | { readonly next: "continue" }
   /** The turn is complete. `stopReason`: 1..64 characters, `end_turn` where nothing better is known. */
   | { readonly next: "end"; readonly stopReason: string }
-  /** A person must answer first. */
-  | { readonly next: "wait"; readonly interaction: { readonly id: string; readonly question: string } }
+  /** A person must answer first. The answer is the next fact of the transcript. */
+  | { readonly next: "wait"; readonly interaction: Asked }
 );
+
+/** What a person is asked. */
+export interface Asked {
+  /** 1..64 characters, unique in the run. The interaction's own id is `<run>.<this>`. */
+  readonly id: string;
+  /** At most 65,536 characters. */
+  readonly question: string;
+  /** A question is answered by a text (the default), a permission by yes or no. */
+  readonly kind?: "question" | "permission";
+  /** What leave is asked for, at most 65,536 characters of JSON: the answer is bound to exactly this. */
+  readonly subject?: Json;
+}
 
 /** What does the work of a run, step by step. Its duties are at the head of this file. */
 export interface Backend {

@@ -4,6 +4,11 @@ import { type CodeEntry, ENGINE_CODES, type ErrorDetails, HoldfastError } from "
 
 /** Codes that only the agent runtime gives. Those that a machine names as the reason of a refusal are among them. */
 export const AGENT_CODES = {
+  answer_unfit: {
+    retryable: false,
+    cause: "A question was answered by a decision, or a permission by a text.",
+    remedy: "Answer a question with `answer`, and a permission with `decide`.",
+  },
   argument_invalid: {
     retryable: false,
     cause: "An argument of the API or of the command does not fit.",
@@ -13,6 +18,11 @@ export const AGENT_CODES = {
     retryable: false,
     cause: "The session names a backend that this program did not pass to `openHoldfast`.",
     remedy: "Pass a backend under this name to `openHoldfast`; the command has only its own, so resume such a run from your program.",
+  },
+  background_pending: {
+    retryable: true,
+    cause: "Work that the run's tools began outside of it may still go on, so a successor could meet it half done.",
+    remedy: "Wait until it has settled, or end it; then check again.",
   },
   call_repeated: {
     retryable: false,
@@ -45,6 +55,11 @@ export const AGENT_CODES = {
     cause: "The backend of a successor cannot prepare a composition, so nothing proves that it continues the same work.",
     remedy: "Give the backend a `prepare`, or begin a new turn.",
   },
+  configuration_changed: {
+    retryable: false,
+    cause: "The session's folder, permission mode or backend is not what the sealed turn was begun with.",
+    remedy: "Configure the session as it was (`details` has both), resume, and change it for the turns after.",
+  },
   continuation_already_exists: {
     retryable: false,
     cause: "Another run has continued from this boundary already.",
@@ -55,10 +70,20 @@ export const AGENT_CODES = {
     cause: "Between the check and the resume another claim of the same boundary was recorded first.",
     remedy: "Nothing to do: the other continuation is the only one.",
   },
+  continuation_disabled: {
+    retryable: false,
+    cause: "The program was opened with `continuations: false`: it continues no ended runs in new turns.",
+    remedy: "Nothing is wrong with the run. Send the next message, or open the root with continuations.",
+  },
   continuation_in_progress: {
     retryable: false,
     cause: "This process is continuing the same run already.",
     remedy: "Follow the continuation that is under way.",
+  },
+  denial_lookup_failed: {
+    retryable: true,
+    cause: "Whether a person denied a permission before could not be found out, and a denial must not be lost.",
+    remedy: "Mend what `cause` names and resume again, or begin a new turn.",
   },
   handoff_in_progress: {
     retryable: false,
@@ -70,10 +95,40 @@ export const AGENT_CODES = {
     cause: "There is no undecided handoff with this id to cancel.",
     remedy: "A committed handoff cannot be cancelled; the turn can still be stopped until the seal is written.",
   },
+  interaction_answered: {
+    retryable: false,
+    cause: "The interaction has an answer already, and it was another one. The first durable answer stands.",
+    remedy: "Read the answer that stands from the interaction's snapshot.",
+  },
+  interaction_changed: {
+    retryable: false,
+    cause: "The answer is bound to the hash of something that this interaction does not ask.",
+    remedy: "Show what is asked now, and answer that.",
+  },
+  interaction_closed: {
+    retryable: false,
+    cause: "The turn that asked ended before anybody answered.",
+    remedy: "Continue the run, or send the next message.",
+  },
+  interaction_not_found: {
+    retryable: false,
+    cause: "No interaction has this id.",
+    remedy: "`holdfast ls interactions` lists them.",
+  },
   interaction_not_open: {
     retryable: false,
     cause: "The run does not wait for an answer to this question.",
     remedy: "Answer the question that `holdfast show RUN` names.",
+  },
+  interaction_open: {
+    retryable: true,
+    cause: "The run waits for a person's answer.",
+    remedy: "Answer it: the run goes on by itself. Or hand it off, or stop it.",
+  },
+  interaction_repeated: {
+    retryable: false,
+    cause: "A step asked under a name that the run has used for another question.",
+    remedy: "Give each question of a run its own id.",
   },
   interrupted: {
     retryable: false,
@@ -90,6 +145,21 @@ export const AGENT_CODES = {
     cause: "The process ended before the run was dispatched to its backend.",
     remedy: "Continue with `holdfast resume RUN`, or send the text again.",
   },
+  lineage_cycle: {
+    retryable: false,
+    cause: "The runs that lead to this one lead to it again: the root was damaged.",
+    remedy: "Restore the state root from a backup, or archive the session.",
+  },
+  lineage_limit: {
+    retryable: false,
+    cause: "A turn, or a chain of continuations, has 64 runs at most.",
+    remedy: "Let the run end, and send the next message.",
+  },
+  lineage_mismatch: {
+    retryable: false,
+    cause: "A run does not agree with the run that it continues: the root was damaged.",
+    remedy: "`holdfast verify` names what is wrong. Restore the state root from a backup, or archive the session.",
+  },
   not_held: {
     retryable: true,
     cause: "The run is not held at a boundary for this handoff.",
@@ -105,6 +175,11 @@ export const AGENT_CODES = {
     cause: "The run completed its turn.",
     remedy: "Send the next message instead.",
   },
+  plan_exists: {
+    retryable: false,
+    cause: "The session has a work plan that is not over.",
+    remedy: "Propose the next revision of that plan, or cancel it.",
+  },
   receipt_invalid: {
     retryable: false,
     failure: true,
@@ -115,6 +190,11 @@ export const AGENT_CODES = {
     retryable: false,
     cause: "The run belongs to no turn that was sealed and continued.",
     remedy: "A receipt exists for a turn that was handed off and dispatched by its successor.",
+  },
+  reconcile_failed: {
+    retryable: true,
+    cause: "A tool that was to say what came of a call that was cut off threw, or gave something that is no outcome.",
+    remedy: "Mend the tool's `query`; the message is its own.",
   },
   run_active: {
     retryable: true,
@@ -197,6 +277,11 @@ export const AGENT_CODES = {
     cause: "A handoff names its own run, or the turn's root run, as the successor.",
     remedy: "Name a new run, or let Holdfast mint the id.",
   },
+  surroundings_unreadable: {
+    retryable: true,
+    cause: "The program's `inspect` threw, or gave something that does not fit, so nobody can tell whether it is safe to go on.",
+    remedy: "Mend it: `cause` and the message say what happened.",
+  },
   too_many_calls: {
     retryable: true,
     cause: "A run has 256 open tool calls at most.",
@@ -222,6 +307,11 @@ export const AGENT_CODES = {
     cause: "A tool's result is not plain JSON or is larger than 64 KiB.",
     remedy: "Keep digests and counts in the result and put bodies into blobs.",
   },
+  tool_set_changed: {
+    retryable: false,
+    cause: "A tool that was called before is not there, or the tools are not those that the check saw.",
+    remedy: "Resume with a program that has the tools (`details` lists them), or check again.",
+  },
   tool_unknown: {
     retryable: false,
     cause: "The model called a tool that the backend does not have.",
@@ -241,6 +331,16 @@ export const AGENT_CODES = {
     retryable: false,
     cause: "The session has begun another turn since the run ended; continuing the run would leave that turn out of the transcript.",
     remedy: "Continue the session's last run, or send the next message.",
+  },
+  workspace_changed: {
+    retryable: false,
+    cause: "The place where the run worked is another one now, or it is gone.",
+    remedy: "Bring it back (`details` has both identities), or begin a new turn.",
+  },
+  workspace_unknown: {
+    retryable: false,
+    cause: "Nobody could tell in which place the run worked, so nobody can tell that it is the same one.",
+    remedy: "Begin a new turn. Let `inspect` give a workspace's identity, or give the session a folder that exists.",
   },
 } as const satisfies Record<string, CodeEntry>;
 

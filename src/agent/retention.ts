@@ -14,7 +14,7 @@ import type { ActorRow, StoreReader } from "../actor/store.ts";
 import { agentError } from "./error.ts";
 
 /** Machines whose actors are parts of a session. */
-export const SESSION_PARTS: readonly string[] = ["run", "handoff"];
+export const SESSION_PARTS: readonly string[] = ["run", "handoff", "interaction", "work-plan"];
 
 /** Forgets what the policy lets go: archived sessions as wholes, and actors of other machines each alone. Throws `input_invalid`. */
 export async function retainSessions(engine: Engine, policy: RetentionPolicy): Promise<Retained> {

@@ -1,8 +1,13 @@
 /** A handle on one run: its events, its end, a stop, a handoff. It holds no state of its own. */
 
 import { v7 } from "uuid";
-import type { Outcome, Seal, Source } from "../../machines/index.ts";
-import { handoff as handoffMachine, run as runMachine, session as sessionMachine } from "../../machines/index.ts";
+import type { Interaction as Asked, Drift, Outcome, Seal, Source } from "../../machines/index.ts";
+import {
+  handoff as handoffMachine,
+  interaction as interactionMachine,
+  run as runMachine,
+  session as sessionMachine,
+} from "../../machines/index.ts";
 import type { ActorRef, Answer } from "../actor/actor-ref.ts";
 import type { Engine } from "../actor/engine.ts";
 import type { Entry } from "../actor/feed.ts";
@@ -10,6 +15,7 @@ import type { Json } from "../actor/json.ts";
 import type { ToolOutcome } from "./backend.ts";
 import { agentError, codedError } from "./error.ts";
 import { Handoff } from "./handoff.ts";
+import { type AnswerOptions, type DecisionOptions, Interaction } from "./interaction.ts";
 import { lossOf, unlessLost } from "./loss.ts";
 import { messageText } from "./transcript.ts";
 
@@ -31,7 +37,32 @@ export type RunEvent = { readonly cursor: number; readonly at: number; readonly 
   | { readonly type: "tool.called"; readonly callId: string; readonly name: string; readonly args: Json }
   | { readonly type: "tool.settled"; readonly callId: string; readonly name: string; readonly outcome: ToolOutcome }
   | { readonly type: "tool.unknown"; readonly callId: string; readonly name: string }
-  | { readonly type: "run.waiting"; readonly id: string; readonly question: string }
+  | ({ readonly type: "run.waiting" } & Asked)
+  | {
+      readonly type: "permission.decided";
+      readonly interactionId: string;
+      readonly question: string;
+      readonly allow: boolean;
+      readonly note: string | null;
+    }
+  /** What became known of a call of the run `of` before this run continued it. */
+  | {
+      readonly type: "tool.reconciled";
+      readonly of: string;
+      readonly callId: string;
+      readonly name: string;
+      readonly by: "query" | "person";
+    }
+  /** The composition differs from the one that it had to agree with, in fields in which that is allowed. */
+  | { readonly type: "composition.drifted"; readonly drift: readonly Drift[] }
+  /** The run is a copy: its transcript has all that the turn stated. */
+  | {
+      readonly type: "turn.copied";
+      readonly sessionId: string;
+      readonly turnId: string;
+      readonly runIds: readonly string[];
+      readonly facts: number;
+    }
   | { readonly type: "handoff.requested" | "handoff.held" | "handoff.committed" | "handoff.cancelled"; readonly handoffId: string }
   | ({ readonly type: "run.sealed" } & Seal)
   | ({ readonly type: "run.ended" } & Outcome)
@@ -130,9 +161,24 @@ export class Run {
     if (answer.kind === "refused") throw codedError(answer.code === "actor_final" ? "run_not_active" : answer.code, answer.message);
   }
 
-  /** Answers the question that the run waits for. Throws `interaction_not_open`. */
-  async answer(interactionId: string, answer: string): Promise<void> {
-    this.#demand(await this.#actor.send({ type: "interaction.answered", interactionId, answer }), "interaction_not_open");
+  /**
+   * Answers a question of the run's turn, also while the run is held or sealed: whichever run goes on gets the answer, once. Throws
+   * `interaction_not_open`, and as `Interaction.answer` does.
+   */
+  answer(interactionId: string, text: string, options: AnswerOptions = {}): Promise<void> {
+    return this.#interaction(interactionId).answer(text, options);
+  }
+
+  /** Gives or denies a permission that the run's turn asks for. Throws `interaction_not_open`, and as `Interaction.decide` does. */
+  decide(interactionId: string, allow: boolean, options: DecisionOptions): Promise<void> {
+    return this.#interaction(interactionId).decide(allow, options);
+  }
+
+  #interaction(id: string): Interaction {
+    const actor = this.#engine.get(interactionMachine, id);
+    if (actor?.getSnapshot().context.turnId !== this.turnId)
+      throw agentError("interaction_not_open", `the turn of run ${this.id} asks nothing with the id ${id}`);
+    return new Interaction(this.#engine, id);
   }
 
   /**
@@ -172,6 +218,14 @@ function toRunEvent(
       return { ...base, type: "tool.called", callId: event.callId, name: event.name, args: event.args };
     case "tool.settled":
       return { ...base, type: "tool.settled", callId: event.callId, name: fact.name, outcome: event.outcome };
+    case "permission.decided": {
+      const { interactionId, question, allow } = fact;
+      return { ...base, type: "permission.decided", interactionId, question, allow, note: event.answer.note };
+    }
+    case "tool.reconciled": {
+      const { runId: of, callId, name, by } = fact;
+      return { ...base, type: "tool.reconciled", of, callId, name, by };
+    }
     default:
       return { ...fact, ...base } as unknown as RunEvent;
   }

@@ -8,9 +8,10 @@ import type { Resolution } from "../actor/resolution.ts";
 import type { Retained, RetentionPolicy } from "../actor/retention.ts";
 import type { ActorFilter, ActorRow, EffectRow, Page, PlacedDeadLetterRow, Store, TimerRow } from "../actor/store.ts";
 import type { Verified } from "../actor/verify.ts";
-import type { Backend } from "./backend.ts";
 import { type CheckOptions, type Continuation, type ContinuationCheck, checkContinuation, claimContinuation } from "./continuation.ts";
+import { type Embedding, type EmbeddingOptions, embeddingOf } from "./embedding.ts";
 import { agentError, codedError } from "./error.ts";
+import { Interaction } from "./interaction.ts";
 import { type Receipt, receiptOf } from "./receipt.ts";
 import { retainSessions } from "./retention.ts";
 import { Run, type RunEvent } from "./run.ts";
@@ -18,11 +19,8 @@ import { Session } from "./session.ts";
 import { runHandlers } from "./step.ts";
 import { verifyRoot } from "./verify.ts";
 
-/** Backends, and the engine's limits, clock and probes. */
-export interface RuntimeOptions extends Omit<EngineOptions, "machines" | "effects"> {
-  /** Backends by the name under which sessions ask for them. */
-  readonly backends: Readonly<Record<string, Backend>>;
-}
+/** Backends and what decides about continuations, and the engine's limits, clock and probes. */
+export interface RuntimeOptions extends Omit<EngineOptions, "machines" | "effects">, EmbeddingOptions {}
 
 /** By what, where and under which permissions a session works. */
 export interface SessionOptions {
@@ -39,10 +37,12 @@ export interface SessionOptions {
 
 /** Opens the runtime on a store whose owner this process is, and recovers. */
 export async function openRuntime(store: Store, options: RuntimeOptions): Promise<Holdfast> {
-  const { backends, ...engineOptions } = options;
+  const { backends, inspect, denials, driftPolicy, continuations, ...engineOptions } = options;
+  const given = { inspect, denials, driftPolicy, continuations };
+  const embedding = embeddingOf({ backends, ...given } as EmbeddingOptions);
   let engine: Engine | undefined;
   const effects = runHandlers({
-    backends,
+    embedding,
     engine: () => {
       if (!engine) throw agentError("closed", "the runtime is not open");
       return engine;
@@ -52,19 +52,19 @@ export async function openRuntime(store: Store, options: RuntimeOptions): Promis
   const opened = await openEngine(store, { ...engineOptions, machines, effects }, (made) => {
     engine = made;
   });
-  return new Holdfast(opened, backends);
+  return new Holdfast(opened, embedding);
 }
 
 /** The agent runtime of one state root. */
 export class Holdfast {
   readonly #engine: Engine;
-  readonly #backends: Readonly<Record<string, Backend>>;
+  readonly #embedding: Embedding;
   /** Runs that this process is continuing. */
   readonly #continuing = new Set<string>();
 
-  constructor(engine: Engine, backends: Readonly<Record<string, Backend>>) {
+  constructor(engine: Engine, embedding: Embedding) {
     this.#engine = engine;
-    this.#backends = backends;
+    this.#embedding = embedding;
   }
 
   /** This ownership's number; each opening of the root has a higher one. */
@@ -81,10 +81,10 @@ export class Holdfast {
     const { backend, permissionMode = "ask", name = null, id = v7() } = options ?? {};
     if (options?.cwd !== undefined && typeof options.cwd !== "string")
       throw agentError("argument_invalid", "cwd is the path of a directory", { details: { path: "cwd" } });
-    if (!Object.hasOwn(this.#backends, backend))
+    if (!Object.hasOwn(this.#embedding.backends, backend))
       throw agentError("backend_unknown", `no backend ${backend} was passed to openHoldfast`, { details: { path: "backend" } });
     const configuration = { backend, cwd: resolve(options.cwd ?? "."), permissionMode };
-    await this.#engine.create(sessionMachine, id, { input: { sessionId: id, name, configuration } });
+    await this.#engine.create(sessionMachine, id, { input: { sessionId: id, name, configuration, copied: null } });
     return new Session(this.#engine, id);
   }
 
@@ -98,15 +98,23 @@ export class Holdfast {
     return new Run(this.#engine, id);
   }
 
-  /** Reads whether a run can be continued: `continue`, or `park` with every reason. Writes nothing. */
-  checkContinuation(runId: string, options: CheckOptions = {}): ContinuationCheck {
-    return checkContinuation(this.#engine, runId, options);
+  /** Throws `interaction_not_found`. */
+  interaction(id: string): Interaction {
+    return new Interaction(this.#engine, id);
+  }
+
+  /**
+   * Reads whether a run can be continued: `continue`, or `park` with every reason. Writes nothing, and throws only `argument_invalid`.
+   */
+  checkContinuation(runId: string, options: CheckOptions = {}): Promise<ContinuationCheck> {
+    return checkContinuation(this.#engine, this.#embedding, runId, options);
   }
 
   /**
    * Continues a run that was checked and gives the new run's events. Before the claim it throws and leaves no trace:
    * `continuation_in_progress`, `source_identity_changed`, `source_composition_missing`, `continuation_claim_conflict`,
-   * `session_busy`, `turn_superseded`, and what the check would park with. A successor that ends before its dispatch throws its outcome's code, for example `composition_drift`.
+   * `denial_lookup_failed`, `session_busy`, `turn_superseded`, and what the check would park with. A successor that ends before its
+   * dispatch throws its outcome's code, for example `composition_drift`.
    */
   async *resume(continuation: Continuation, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<RunEvent> {
     // Before the claim, which cannot be taken back.
@@ -115,7 +123,7 @@ export class Holdfast {
     if (this.#continuing.has(source)) throw agentError("continuation_in_progress", `this process is continuing the run ${source} already`);
     this.#continuing.add(source);
     try {
-      const run = await claimContinuation(this.#engine, continuation);
+      const run = await claimContinuation(this.#engine, this.#embedding, continuation);
       let dispatched = false;
       for await (const event of run.events(options)) {
         if (event.type === "run.dispatched") dispatched = true;

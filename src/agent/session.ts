@@ -1,5 +1,6 @@
 /** A handle on one session. It holds no state of its own. */
 
+import { resolve } from "node:path";
 import { v5, v7 } from "uuid";
 import { session as sessionMachine } from "../../machines/index.ts";
 import type { ActorRef } from "../actor/actor-ref.ts";
@@ -20,6 +21,14 @@ export interface TurnOptions {
   readonly maxSteps?: number | null;
   /** Makes the send idempotent: the same key and text begin one turn, however often they are sent. */
   readonly key?: string;
+}
+
+/** What of a session's configuration is to change. */
+export interface ConfigurationChanges {
+  /** Name of a backend; looked up when the next run is prepared. */
+  readonly backend?: string;
+  readonly cwd?: string;
+  readonly permissionMode?: "explore" | "ask" | "bypass";
 }
 
 /** One conversation, live or archived. */
@@ -66,6 +75,23 @@ export class Session {
   currentRun(): Run | undefined {
     const turn = this.#actor.getSnapshot().context.turn;
     return turn ? new Run(this.#engine, turn.runId) : undefined;
+  }
+
+  /**
+   * Changes by what, where and under which permissions the turns to come are done; what is absent stays. A sealed turn cannot be
+   * resumed until the session is configured as it was. Throws `session_busy` while a turn is at work, `session_archived`.
+   */
+  async configure(changes: ConfigurationChanges): Promise<void> {
+    const { backend, cwd, permissionMode } = changes ?? {};
+    const present = this.#actor.getSnapshot().context.configuration;
+    const configuration = {
+      backend: backend ?? present.backend,
+      cwd: cwd === undefined ? present.cwd : resolve(cwd),
+      permissionMode: permissionMode ?? present.permissionMode,
+    };
+    const answer = await this.#actor.send({ type: "session.configure", configuration });
+    if (answer.kind === "ignored") throw codedError(answer.reason ?? "session_busy", `the session ${this.id} is at work`);
+    if (answer.kind === "refused") throw codedError(answer.code === "actor_final" ? "session_archived" : answer.code, answer.message);
   }
 
   /** Closes the session for good. Throws `session_busy`. */

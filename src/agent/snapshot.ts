@@ -1,11 +1,11 @@
-/** Reading the three machines' snapshots from a store, typed. */
+/** Reading the machines' snapshots from a store, typed. */
 
 import type { SnapshotFrom } from "xstate";
-import { handoff, run, session } from "../../machines/index.ts";
+import { handoff, interaction, run, session } from "../../machines/index.ts";
 import type { StoreReader } from "../actor/store.ts";
 import { agentError } from "./error.ts";
 
-const byName = { session, run, handoff };
+const byName = { session, run, handoff, interaction };
 
 export type AgentMachine = keyof typeof byName;
 export type SnapshotOf<Name extends AgentMachine> = SnapshotFrom<(typeof byName)[Name]>;
@@ -20,4 +20,9 @@ export function contextOf<Name extends AgentMachine>(reader: StoreReader, machin
   } catch (cause) {
     throw agentError("snapshot_damaged", `the snapshot of ${row.address} cannot be read`, { cause, details: { actor: row.address } });
   }
+}
+
+/** The run that a source continues; null in a run that continues none. */
+export function sourceRunId(source: { readonly kind: string; readonly runId?: string }): string | null {
+  return source.runId ?? null;
 }

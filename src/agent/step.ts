@@ -6,17 +6,37 @@
  */
 
 import { z } from "zod";
+import type { CompositionRecord, Interaction as InteractionRecord } from "../../machines/index.ts";
 import type { Engine } from "../actor/engine.ts";
 import type { EffectCall, EffectHandler } from "../actor/handler.ts";
 import { firstIssue } from "../actor/input.ts";
+import { canonical, sha256 } from "../actor/json.ts";
 import type { Backend, StepInput, StepReport } from "./backend.ts";
 import { recordOf } from "./composition.ts";
+import type { Embedding } from "./embedding.ts";
 import { agentError } from "./error.ts";
 import { type ContextOf, contextOf } from "./snapshot.ts";
+import { inspectSurroundings } from "./surroundings.ts";
 import { ToolCalls } from "./tool.ts";
 import { headAnchor, transcript } from "./transcript.ts";
 
-const wait = z.strictObject({ id: z.string().min(1).max(256), question: z.string().max(65_536) });
+/** Characters of the JSON of what a permission is about, at most. */
+const SUBJECT_LIMIT = 65_536;
+
+const name = z
+  .string()
+  .min(1)
+  .max(64)
+  .refine((value) => !/\p{Cc}/u.test(value) && value === value.trim() && value.isWellFormed(), "has control characters or outer blanks");
+const wait = z.strictObject({
+  id: name,
+  question: z.string().max(65_536),
+  kind: z.enum(["question", "permission"]).default("question"),
+  subject: z
+    .json()
+    .refine((value) => JSON.stringify(value).length <= SUBJECT_LIMIT, `has more than ${SUBJECT_LIMIT} characters of JSON`)
+    .default(null),
+});
 const common = {
   text: z.string().max(1_048_576).optional(),
   remainingSteps: z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).nullable().optional(),
@@ -29,7 +49,7 @@ const reportSchema = z.discriminatedUnion("next", [
 
 /** What the handlers need of the runtime; the engine exists only after they were given to it. */
 export interface StepDuties {
-  readonly backends: Readonly<Record<string, Backend>>;
+  readonly embedding: Embedding;
   engine(): Engine;
 }
 
@@ -38,29 +58,20 @@ export function runHandlers(duties: StepDuties): Record<"prepare" | "step" | "fl
   const at = (call: EffectCall): { context: ContextOf<"run">; backend: Backend } => {
     const context = contextOf(duties.engine().reader, "run", call.actor.slice("run/".length)) as ContextOf<"run">;
     const { backend: name } = context.configuration;
-    const backend = Object.hasOwn(duties.backends, name) ? duties.backends[name] : undefined;
+    const { backends } = duties.embedding;
+    const backend = Object.hasOwn(backends, name) ? backends[name] : undefined;
     if (!backend) throw agentError("backend_unknown", `no backend ${name} was passed to openHoldfast`);
     return { context, backend };
   };
   return {
     prepare: async (call) => {
       const { context, backend } = at(call);
-      const successor = context.source.kind === "handoff";
-      if (!backend.prepare) {
-        if (successor)
-          throw agentError("composition_preparation_unsupported", `the backend ${context.configuration.backend} has no prepare`);
-        return null;
-      }
-      const { sessionId, turnId, runId, configuration } = context;
-      const declared = await backend.prepare({
-        sessionId,
-        turnId,
-        runId,
-        cwd: configuration.cwd,
-        continuation: context.source.kind !== "fresh",
-        signal: call.signal,
-      });
-      return declared === null || declared === undefined ? null : recordOf(declared, call.putBlob);
+      const { sessionId, configuration } = context;
+      const { driftPolicy, inspect } = duties.embedding;
+      const composition = await declared(context, backend, call);
+      // A run may go on where nobody can tell; it only cannot be continued then.
+      const seen = await inspectSurroundings({ sessionId, ...configuration }, backend, inspect).catch(() => null);
+      return { composition, driftPolicy, workspace: seen?.workspace ?? null };
     },
     step: async (call) => {
       const { context, backend } = at(call);
@@ -74,6 +85,19 @@ export function runHandlers(duties: StepDuties): Record<"prepare" | "step" | "fl
   };
 }
 
+/** What the backend declares, as a run records it; null where it declares nothing. */
+async function declared(context: ContextOf<"run">, backend: Backend, call: EffectCall): Promise<CompositionRecord | null> {
+  const { sessionId, turnId, runId, configuration, source } = context;
+  if (!backend.prepare) {
+    if (source.kind === "handoff")
+      throw agentError("composition_preparation_unsupported", `the backend ${configuration.backend} has no prepare`);
+    return null;
+  }
+  const continuation = source.kind !== "fresh";
+  const composition = await backend.prepare({ sessionId, turnId, runId, cwd: configuration.cwd, continuation, signal: call.signal });
+  return composition === null || composition === undefined ? null : recordOf(composition, call.putBlob);
+}
+
 async function stepOnce(
   engine: Engine,
   context: ContextOf<"run">,
@@ -81,6 +105,7 @@ async function stepOnce(
   call: EffectCall<{ step: number; maxSteps: number | null }>,
 ) {
   const { sessionId, turnId, runId, rootRunId, configuration, source } = context;
+  const continues = source.kind === "handoff" || source.kind === "plain";
   const calls = new ToolCalls(engine, context, backend, call);
   const input: StepInput = {
     sessionId,
@@ -90,9 +115,9 @@ async function stepOnce(
     cwd: configuration.cwd,
     step: call.params.step,
     maxSteps: call.params.maxSteps,
-    text: source.kind === "fresh" ? (headAnchor(engine.reader, runId)?.text ?? "") : "",
-    headAnchor: source.kind === "fresh" ? null : headAnchor(engine.reader, runId),
-    continuation: source.kind === "fresh" ? null : { purpose: source.kind, sourceRunId: source.runId, denied: source.denied },
+    text: continues ? "" : (headAnchor(engine.reader, runId)?.text ?? ""),
+    headAnchor: continues ? headAnchor(engine.reader, runId) : null,
+    continuation: continues ? { purpose: source.kind, sourceRunId: source.runId, denied: source.denied } : null,
     signal: call.signal,
     transcript: () => transcript(engine.reader, runId),
     getBlob: (digest) => engine.getBlob(digest),
@@ -105,10 +130,10 @@ async function stepOnce(
   } finally {
     await calls.end();
   }
-  return checkReport(report);
+  return checkReport(report, engine, runId);
 }
 
-function checkReport(given: unknown) {
+function checkReport(given: unknown, engine: Engine, runId: string) {
   const parsed = reportSchema.safeParse(given);
   if (!parsed.success) {
     const { path, message } = firstIssue(parsed.error);
@@ -120,6 +145,14 @@ function checkReport(given: unknown) {
     remainingSteps: report.remainingSteps ?? null,
     next: report.next,
     stopReason: report.next === "end" ? report.stopReason : null,
-    interaction: report.next === "wait" ? report.interaction : null,
+    interaction: report.next === "wait" ? asked(report.interaction, engine, runId) : null,
   };
+}
+
+/** What is asked, under an id that no other question of the root has, with the hash that an answer is bound to. */
+function asked(given: z.infer<typeof wait>, { reader }: Engine, runId: string): InteractionRecord {
+  const { kind, question, subject } = given;
+  const id = `${runId}.${given.id}`;
+  if (reader.actor(`interaction/${id}`)) throw agentError("interaction_repeated", `the run has asked ${given.id} before`);
+  return { id, kind, question, subject, hash: sha256(canonical({ kind, question, subject })) };
 }

@@ -42,17 +42,31 @@ export function* transcript(reader: StoreReader, runId: string): Generator<Trans
 export function headAnchor(reader: StoreReader, runId: string): { runId: string; turnId: string; text: string } | null {
   for (const { runId: member, turnId } of lineage(reader, runId).reverse()) {
     const opening = reader.journal(`run/${member}`, { limit: 1 })[0];
-    const text = opening && (JSON.parse(inflated(reader, opening).event).input.text as string | null);
-    if (typeof text === "string") return { runId: member, turnId, text };
+    const input = opening && JSON.parse(inflated(reader, opening).event).input;
+    if (typeof input?.text === "string") return { runId: member, turnId, text: input.text };
   }
   return null;
 }
 
 /** What an entry's facts say in full: a fact that restates its event refers to it, so the two are joined here. */
 function* transcriptFacts(entry: Entry): Generator<TranscriptFact> {
+  let reconciled = 0;
   for (const fact of entry.facts) {
     const event = entry.event as Record<string, any>;
     switch (fact.type) {
+      case "turn.copied":
+        for (const { blobs: _, ...copied } of event.input.copied.facts) yield copied;
+        break;
+      case "tool.reconciled": {
+        const { runId: of, ...rest } = event.input.reconciled[reconciled++];
+        yield { type: "tool.reconciled", of, ...rest };
+        break;
+      }
+      case "permission.decided": {
+        const { interactionId, question, allow } = fact as Record<string, any>;
+        yield { type: "permission.decided", interactionId, question, allow, note: event.answer.note };
+        break;
+      }
       case "message.added":
         yield { type: "message.added", role: fact.role as "user" | "assistant", text: messageText(event, fact.from as string) };
         break;
@@ -72,5 +86,7 @@ function* transcriptFacts(entry: Entry): Generator<TranscriptFact> {
 /** The text that a `message.added` fact refers to. */
 export function messageText(event: Record<string, any>, from: string): string {
   if (from === "input") return event.input.text;
-  return from === "output" ? event.output.text : event.answer;
+  if (from === "output") return event.output.text;
+  // Version 1 of the run kept an answer as its text.
+  return typeof event.answer === "string" ? event.answer : event.answer.text;
 }

@@ -11,7 +11,7 @@ import { PAGE, pages, wholeEntriesOf } from "../actor/page.ts";
 import type { StoreReader } from "../actor/store.ts";
 import { type Verified, verify } from "../actor/verify.ts";
 import { storedComposition } from "./composition.ts";
-import { type ContextOf, contextOf } from "./snapshot.ts";
+import { type ContextOf, contextOf, sourceRunId } from "./snapshot.ts";
 
 /** What else a root may hold, and what is said of machines that are not given. */
 export interface VerifyRootOptions {
@@ -65,12 +65,12 @@ function* checkRun(reader: StoreReader, address: string, run: ContextOf<"run">):
     if (!bytes) yield fault("row_missing", `the blob ${digest} that one of its tools stored is missing`);
     else if (sha256(bytes) !== digest) yield fault("journal_damaged", `the blob ${digest} that one of its tools stored was changed`);
   }
-  if (run.source.kind === "fresh") return;
+  const source = sourceRunId(run.source);
+  if (source === null) return;
   // One run at most starts from a boundary: the identity table must say that it is this one.
-  const owner = reader.identity(`boundary/${run.source.runId}`);
-  if (owner !== address)
-    yield fault("row_unexpected", `it continues run/${run.source.runId}, whose boundary belongs to ${owner ?? "nobody"}`);
-  if (run.source.kind !== "handoff" || reader.tombstone(`run/${run.source.runId}`)) return;
-  if (contextOf(reader, "run", run.source.runId)?.preview?.successorRunId !== run.runId)
-    yield fault("row_unexpected", `the seal of run/${run.source.runId} does not name it`);
+  const owner = reader.identity(`boundary/${source}`);
+  if (owner !== address) yield fault("row_unexpected", `it continues run/${source}, whose boundary belongs to ${owner ?? "nobody"}`);
+  if (run.source.kind !== "handoff" || reader.tombstone(`run/${source}`)) return;
+  if (contextOf(reader, "run", source)?.preview?.successorRunId !== run.runId)
+    yield fault("row_unexpected", `the seal of run/${source} does not name it`);
 }

@@ -3,7 +3,7 @@
 import type { Outcome } from "../../machines/index.ts";
 import { machines } from "../../machines/index.ts";
 import type { ActorRow, StoreReader } from "../actor/store.ts";
-import { contextOf } from "../agent/snapshot.ts";
+import { contextOf, sourceRunId } from "../agent/snapshot.ts";
 import { coded } from "./exit.ts";
 import { countOf, oneLine } from "./format.ts";
 import { why } from "./outcome.ts";
@@ -46,7 +46,8 @@ function aboutRun(reader: StoreReader, row: ActorRow): About {
   const final = row.status === "final";
   const seal = final && !run.outcome ? run.preview : null;
   const next = continuedBy(reader, row.id);
-  const continues = run.source.kind === "fresh" ? null : { run: run.source.runId, purpose: run.source.kind };
+  const source = sourceRunId(run.source);
+  const continues = source === null ? null : { run: source, purpose: run.source.kind };
   const drift = run.outcome?.kind === "failed" ? run.outcome.drift : [];
   return {
     item: {

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import type { Outcome } from "../../machines/index.ts";
 import { agentError } from "../agent/error.ts";
-import { type ContextOf, contextOf } from "../agent/snapshot.ts";
+import { type ContextOf, contextOf, sourceRunId } from "../agent/snapshot.ts";
 import { EXIT, type Exit } from "./exit.ts";
 import { oneLine, plural, quoted } from "./format.ts";
 import { withReader } from "./reading.ts";
@@ -30,7 +30,7 @@ export function turnResult(root: string, runId: string, screen: Screen): Result 
         run: runId,
         session: sessionId,
         turn: turnId,
-        continues: source.kind === "fresh" ? null : source.runId,
+        continues: sourceRunId(source),
         state: row.state,
         outcome,
         report: totals?.report ?? null,

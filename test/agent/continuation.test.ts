@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { machines, run } from "../../machines/index.ts";
 import { openActors } from "../../src/actors.ts";
+import { boundaryDigest, segmentsOf } from "../../src/agent/boundary.ts";
 import { type Continuation, fakeBackend, fakeComposition, type StepInput, type Tool, type TranscriptEntry } from "../../src/index.ts";
 import { codeOf, collect, Gate, World } from "./world.ts";
 
@@ -22,6 +23,7 @@ const texts = (transcript: readonly TranscriptEntry[]) =>
   transcript.map(({ runId, fact }) => {
     if (fact.type === "message.added") return `${runId} ${fact.role}: ${fact.text}`;
     if (fact.type === "tool.called") return `${runId} calls ${fact.callId} ${JSON.stringify(fact.args)}`;
+    if (fact.type === "permission.decided") return `${runId} ${fact.allow ? "may" : "may not"}: ${fact.question}`;
     return `${runId} ${fact.type} ${fact.callId}`;
   });
 
@@ -51,14 +53,14 @@ async function interrupted(reconcile?: Tool["reconcile"], goOn: (input: StepInpu
   return { world, backend };
 }
 
-function continuation(world: World, runId = "run-1"): Continuation {
-  const check = world.holdfast.checkContinuation(runId);
+async function continuation(world: World, runId = "run-1"): Promise<Continuation> {
+  const check = await world.holdfast.checkContinuation(runId);
   if (check.decision === "park") throw new Error(check.reasons.map((reason) => reason.code).join());
   return check.continuation;
 }
 
-const reasons = (world: World, runId = "run-1", options = {}) => {
-  const check = world.holdfast.checkContinuation(runId, options);
+const reasons = async (world: World, runId = "run-1", options = {}) => {
+  const check = await world.holdfast.checkContinuation(runId, options);
   return check.decision === "continue" ? "continue" : check.reasons.map((reason) => reason.code);
 };
 
@@ -76,7 +78,7 @@ describe("a run whose process ended in a step", () => {
   it.each([undefined, "query", "ask"] as const)("parks where the tool of an unknown call declares %s", async (reconcile) => {
     const { world } = await interrupted(reconcile);
     const before = world.dump();
-    expect(reasons(world)).toEqual(["tools_unknown"]);
+    expect(await reasons(world)).toEqual(["tools_unknown"]);
     const row = world.reader.actor("run/run-1");
     const forged = {
       purpose: "plain",
@@ -85,6 +87,9 @@ describe("a run whose process ended in a step", () => {
       turnId: "t",
       runId: "r",
       handoffId: null,
+      boundary: boundaryDigest(segmentsOf(world.reader, "run-1")),
+      tools: ["read"],
+      outcomes: {},
     };
     expect(await codeOf(() => collect(world.holdfast.resume(forged as Continuation)))).toBe("tools_unknown");
     expect(world.dump()).toBe(before);
@@ -95,7 +100,7 @@ describe("a run whose process ended in a step", () => {
     const { world, backend } = await interrupted("retry", async (input) => {
       seen = texts([...input.transcript()]);
     });
-    const given = continuation(world);
+    const given = await continuation(world);
     const events = await collect(world.holdfast.resume(given));
     expect(events.at(-1)).toMatchObject({ type: "run.ended", kind: "completed", runId: given.runId });
     expect(seen).toEqual([
@@ -120,14 +125,14 @@ describe("a run whose process ended in a step", () => {
       type: "run.opened",
       source: { kind: "plain", runId: "run-1", head: given.source },
     });
-    expect(reasons(world)).toEqual(["continuation_already_exists"]);
+    expect(await reasons(world)).toEqual(["continuation_already_exists"]);
     expect(await codeOf(() => collect(world.holdfast.resume(given)))).toBe("continuation_claim_conflict");
     expect(world.holdfast.verify().ok).toBe(true);
   });
 
   it("is continued once by two at a time", async () => {
     const { world } = await interrupted("retry");
-    const [first, second] = [continuation(world), continuation(world)];
+    const [first, second] = [await continuation(world), await continuation(world)];
     const results = await Promise.all([first, second].map((given) => codeOf(() => collect(world.holdfast.resume(given)))));
     expect(results).toEqual([undefined, "continuation_in_progress"]);
     expect(world.actors("run")).toHaveLength(2);
@@ -142,12 +147,12 @@ describe("a run that was stopped", () => {
     );
     const run = await world.begin();
     await at.reached;
-    expect(reasons(world)).toEqual(["run_active"]);
+    expect(await reasons(world)).toEqual(["run_active"]);
     await run.stop();
     at.open();
     await run.end();
-    expect(reasons(world)).toBe("continue");
-    await collect(world.holdfast.resume(continuation(world)));
+    expect(await reasons(world)).toBe("continue");
+    await collect(world.holdfast.resume(await continuation(world)));
     expect(world.context("session/session-1").turns).toBe(2);
   });
 });
@@ -166,8 +171,8 @@ describe("a continuation is parked", () => {
   it("where the run completed its turn", async () => {
     const given = await World.open(fakeBackend({ script: ends("done") }));
     await (await given.begin()).end();
-    expect(reasons(given)).toEqual(["nothing_to_resume"]);
-    expect(reasons(given, "run-1", { purpose: "handoff" })).toEqual(["not_sealed"]);
+    expect(await reasons(given)).toEqual(["nothing_to_resume"]);
+    expect(await reasons(given, "run-1", { purpose: "handoff" })).toEqual(["not_sealed"]);
     const row = given.reader.actor("run/run-1");
     const forged = {
       purpose: "plain",
@@ -176,6 +181,9 @@ describe("a continuation is parked", () => {
       turnId: "t",
       runId: "r",
       handoffId: null,
+      boundary: boundaryDigest(segmentsOf(given.reader, "run-1")),
+      tools: [],
+      outcomes: {},
     } as Continuation;
     expect(await codeOf(() => collect(given.holdfast.resume(forged)))).toBe("nothing_to_resume");
     expect(await codeOf(() => collect(given.holdfast.resume({ ...forged, purpose: "handoff" })))).toBe("not_sealed");
@@ -184,10 +192,10 @@ describe("a continuation is parked", () => {
   it("where the session went on with another turn, which would be missing from the transcript", async () => {
     const given = await world();
     await (await given.begin()).end();
-    const check = continuation(given);
+    const check = await continuation(given);
     const gate = given.holdfast.session("session-1");
     await (await gate.send("something else", { runId: "run-2" })).end();
-    expect(reasons(given)).toEqual(["turn_superseded"]);
+    expect(await reasons(given)).toEqual(["turn_superseded"]);
     const before = given.dump();
     expect(await codeOf(() => collect(given.holdfast.resume(check)))).toBe("turn_superseded");
     expect(given.dump()).toBe(before);
@@ -205,26 +213,26 @@ describe("a continuation is parked", () => {
       }),
     );
     await (await given.begin()).end();
-    const check = continuation(given);
+    const check = await continuation(given);
     const run = await given.holdfast.session("session-1").send("more");
     await at.reached;
-    expect(reasons(given)).toEqual(["session_busy"]);
+    expect(await reasons(given)).toEqual(["session_busy"]);
     expect(await codeOf(() => collect(given.holdfast.resume(check)))).toBe("session_busy");
     at.open();
     await run.end();
     await given.holdfast.session("session-1").archive();
-    expect(reasons(given)).toEqual(["session_archived"]);
+    expect(await reasons(given)).toEqual(["session_archived"]);
     expect(await codeOf(() => collect(given.holdfast.resume(check)))).toBe("session_archived");
   });
 
   it("where the source's journal is damaged, and nothing is changed", async () => {
     const given = await world();
     await (await given.begin()).end();
-    const check = continuation(given);
+    const check = await continuation(given);
     given.tamper("UPDATE journal SET event = replace(event, 'Do the', 'Do no') WHERE actor = 'run/run-1' AND seq = 1");
     const before = given.dump();
-    expect(reasons(given)).toEqual(["journal_damaged"]);
-    expect(reasons(given, "run-1", { purpose: "handoff" })).toEqual(["journal_damaged"]);
+    expect(await reasons(given)).toEqual(["journal_damaged"]);
+    expect(await reasons(given, "run-1", { purpose: "handoff" })).toEqual(["journal_damaged"]);
     expect(given.dump()).toBe(before);
     // Other sessions work.
     const session = await given.holdfast.createSession({ backend: "assistant" });
@@ -271,7 +279,7 @@ describe("a transcript", () => {
     await handoff.ready;
     await handoff.commit();
     await handoff.sealed;
-    const check = world.holdfast.checkContinuation("run-2", { purpose: "handoff" });
+    const check = await world.holdfast.checkContinuation("run-2", { purpose: "handoff" });
     if (check.decision === "continue") await collect(world.holdfast.resume(check.continuation));
     await (await world.holdfast.session("session-1").send("Third", { runId: "run-4" })).end();
     expect(seen.get("run-3#1")).toEqual([
@@ -313,7 +321,7 @@ describe("closing a runtime in a step", () => {
     await world.open();
     expect(world.state("run/run-1")).toBe("failed");
     at.open();
-    await collect(world.holdfast.resume(continuation(world)));
+    await collect(world.holdfast.resume(await continuation(world)));
     expect(world.count("run.dispatched")).toBe(2);
     expect(world.holdfast.verify().ok).toBe(true);
   });
@@ -341,14 +349,14 @@ describe("a run of which a run before it is gone", () => {
     const session = world.holdfast.session("session-1");
     await (await session.send("Go on", { runId: "run-2" })).end();
     expect(world.state("run/run-2")).toBe("failed");
-    const given = continuation(world, "run-2");
+    const given = await continuation(world, "run-2");
     await world.holdfast.close();
     const engine = await openActors({ root: world.root, machines, start: false });
     await engine.get(run, "run-1")?.delete();
     await engine.close();
     await world.open();
     const before = world.dump();
-    expect(world.holdfast.checkContinuation("run-2")).toEqual({
+    expect(await world.holdfast.checkContinuation("run-2")).toEqual({
       decision: "park",
       reasons: [{ code: "run_not_found", message: "there is no run run-1, from which run-2 goes on" }],
     });

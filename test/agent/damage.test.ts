@@ -27,7 +27,7 @@ it("a session whose run is released goes back to where it was blocked, and the r
 
 it("a source that is damaged between the check and the resume is not continued", async () => {
   const { world } = await Play.of({ acts: [...SEAL] });
-  const check = world.holdfast.checkContinuation("original-run", { purpose: "handoff" });
+  const check = await world.holdfast.checkContinuation("original-run", { purpose: "handoff" });
   if (check.decision === "park") throw new Error("parked");
   world.tamper("UPDATE journal SET event = replace(event, 'long job', 'song job') WHERE actor = 'run/original-run'");
   const resumed = async () => {
@@ -39,7 +39,7 @@ it("a source that is damaged between the check and the resume is not continued",
 
 it("a resume whose signal is aborted already claims nothing", async () => {
   const { world } = await Play.of({ acts: [...SEAL] });
-  const check = world.holdfast.checkContinuation("original-run", { purpose: "handoff" });
+  const check = await world.holdfast.checkContinuation("original-run", { purpose: "handoff" });
   if (check.decision === "park") throw new Error("parked");
   const resumed = world.holdfast.resume(check.continuation, { signal: AbortSignal.abort(new Error("too late")) });
   await expect(resumed.next()).rejects.toThrow("too late");

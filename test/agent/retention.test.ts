@@ -33,7 +33,7 @@ async function sealed() {
 }
 
 async function resume(world: World): Promise<void> {
-  const check = world.holdfast.checkContinuation("run-1", { purpose: "handoff" });
+  const check = await world.holdfast.checkContinuation("run-1", { purpose: "handoff" });
   if (check.decision === "park") throw new Error(check.reasons.map(({ code }) => code).join());
   await collect(world.holdfast.resume(check.continuation));
 }
@@ -95,7 +95,7 @@ it("a session that was archived while its run was set aside stays until the run 
   expect(await world.holdfast.retain({ finalMs: 0 })).toEqual(NOTHING);
   await world.holdfast.release("run/run-1");
   expect(await world.holdfast.retain({ finalMs: 0 })).toEqual(NOTHING);
-  expect(addresses(world)).toEqual(["session/session-1", "run/run-1"]);
+  expect(addresses(world)).toEqual(["session/session-1", "run/run-1", "interaction/run-1.question-1"]);
 });
 
 it("a crash between any two of its commits leaves what can be verified, and the next retention goes on", async () => {

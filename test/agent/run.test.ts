@@ -320,6 +320,9 @@ describe("a stop", () => {
   });
 });
 
+/** The id of the interaction that asks what the backend calls `question-1`. */
+const ASKED = "run-1.question-1";
+
 describe("a question", () => {
   const asks = (input: StepInput) => (input.step === 1 ? { report: { next: "wait", interaction: question } as const } : ends);
 
@@ -329,8 +332,8 @@ describe("a question", () => {
     const run = await world.begin();
     for await (const event of run.events())
       if (event.type === "run.waiting") {
-        expect(event).toMatchObject(question);
-        await run.answer("question-1", "yes");
+        expect(event).toMatchObject({ ...question, id: ASKED, kind: "question", subject: null, hash: expect.any(String) });
+        await run.answer(ASKED, "yes");
       }
     expect(await run.end()).toMatchObject({ kind: "completed" });
     const texts = [...(backend.steps[1]?.transcript() ?? [])].map(({ fact }) => fact);
@@ -340,13 +343,14 @@ describe("a question", () => {
   it("takes no other answer, and one only", async () => {
     const world = await World.open(fakeBackend({ script: asks }));
     const run = await world.begin();
-    expect(await codeOf(() => run.answer("question-1", "early"))).toBe("interaction_not_open");
+    expect(await codeOf(() => run.answer(ASKED, "early"))).toBe("interaction_not_open");
     for await (const event of run.events()) if (event.type === "run.waiting") break;
     expect(await codeOf(() => run.answer("question-2", "yes"))).toBe("interaction_not_open");
-    const answers = await Promise.all([codeOf(() => run.answer("question-1", "yes")), codeOf(() => run.answer("question-1", "yes"))]);
-    expect(answers).toEqual([undefined, "interaction_not_open"]);
+    const answers = ["yes", "no", "yes"].map((text) => codeOf(() => run.answer(ASKED, text)));
+    expect(await Promise.all(answers)).toEqual([undefined, "interaction_answered", undefined]);
     await run.end();
-    expect(await codeOf(() => run.answer("question-1", "late"))).toBe("run_not_active");
+    expect(await codeOf(() => run.answer(ASKED, "late"))).toBe("interaction_answered");
+    expect(world.count("message.added", (fact) => fact.from === "answer")).toBe(1);
   });
 
   it("survives a restart; the run prepares again before its next step", async () => {
@@ -363,7 +367,7 @@ describe("a question", () => {
     for await (const event of run.events()) if (event.type === "run.waiting") break;
     await world.reopen();
     expect(world.state("run/run-1")).toBe("waiting");
-    await world.holdfast.run("run-1").answer("question-1", "yes");
+    await world.holdfast.run("run-1").answer(ASKED, "yes");
     expect(await world.holdfast.run("run-1").end()).toMatchObject({ kind: "completed" });
     expect(prepared).toBe(2);
     expect(world.count("run.dispatched")).toBe(1);
@@ -376,11 +380,11 @@ describe("a question", () => {
     for await (const event of run.events()) if (event.type === "run.waiting") break;
     contextWindow = 2000;
     await world.reopen();
-    await world.holdfast.run("run-1").answer("question-1", "yes");
+    await world.holdfast.run("run-1").answer(ASKED, "yes");
     expect(await world.holdfast.run("run-1").end()).toMatchObject({
       kind: "failed",
       error: { code: "composition_drift" },
-      drift: [{ field: "context_window", source: "1000", own: "2000" }],
+      drift: [{ field: "context_window", source: "1000", own: "2000", policy: "refuse" }],
     });
   });
 });

@@ -111,7 +111,7 @@ describe("what is not there", () => {
     const world = await World.open(fakeBackend({ script: ends }));
     expect(await codeOf(() => world.holdfast.session("nobody"))).toBe("session_not_found");
     expect(await codeOf(() => world.holdfast.run("nobody"))).toBe("run_not_found");
-    expect(world.holdfast.checkContinuation("nobody")).toMatchObject({ decision: "park", reasons: [{ code: "run_not_found" }] });
+    expect(await world.holdfast.checkContinuation("nobody")).toMatchObject({ decision: "park", reasons: [{ code: "run_not_found" }] });
     expect(await codeOf(() => world.holdfast.receipt("nobody"))).toBe("run_not_found");
   });
 

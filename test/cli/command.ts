@@ -101,7 +101,7 @@ export async function sealedRun(root: string, cwd: string): Promise<string> {
 export async function handedOff(root: string, cwd: string): Promise<{ readonly run: string; readonly successor: string }> {
   const run = await sealedRun(root, cwd);
   const opened = await openHoldfast({ root, backends: { survey: surveyBackend({ report: join(root, "reports", "report.md") }) } });
-  const check = opened.checkContinuation(run, { purpose: "handoff" });
+  const check = await opened.checkContinuation(run, { purpose: "handoff" });
   if (check.decision === "park") throw new Error(JSON.stringify(check.reasons));
   for await (const _ of opened.resume(check.continuation));
   await opened.close();

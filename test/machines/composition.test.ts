@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { driftBetween } from "../../machines/index.ts";
+import { refusedDrift } from "../../machines/composition.ts";
+import { DRIFT_POLICY, driftBetween } from "../../machines/index.ts";
 import { composition, hash } from "./sample.ts";
 
 describe("drift", () => {
@@ -10,11 +11,31 @@ describe("drift", () => {
     ["provider_options", { providerOptionsHash: hash("1") }, hash("0"), hash("1")],
     ["context_window", { contextWindow: 8000 }, null, "8000"],
   ])("in %s names the field, old and new", (field, changes, source, own) => {
-    expect(driftBetween(composition, { ...composition, ...changes })).toEqual([{ field, source, own }]);
+    expect(driftBetween(composition, { ...composition, ...changes })).toEqual([{ field, source, own, policy: "refuse" }]);
   });
 
-  it("is not a difference of composer, revision or body", () => {
-    expect(driftBetween(composition, { ...composition, composerId: "other", composerRevision: "2", body: "b".repeat(64) })).toEqual([]);
+  it("in composer and revision is listed and allowed", () => {
+    expect(driftBetween(composition, { ...composition, composerId: "other", composerRevision: "2" })).toEqual([
+      { field: "composer", source: "composer", own: "other", policy: "allow" },
+      { field: "composer_revision", source: "1", own: "2", policy: "allow" },
+    ]);
+  });
+
+  it("is not a difference of body", () => {
+    expect(driftBetween(composition, { ...composition, body: "b".repeat(64) })).toEqual([]);
+  });
+
+  it("is refused or allowed as the embedder's policy says", () => {
+    const drift = driftBetween(
+      composition,
+      { ...composition, promptHash: hash("1"), composerRevision: "2" },
+      { ...DRIFT_POLICY, prompt: "allow", composer_revision: "refuse" },
+    );
+    expect(drift.map(({ field, policy }) => [field, policy])).toEqual([
+      ["prompt", "allow"],
+      ["composer_revision", "refuse"],
+    ]);
+    expect(refusedDrift(drift).map(({ field }) => field)).toEqual(["composer_revision"]);
   });
 
   it("lists every field that differs, in the order of the table", () => {

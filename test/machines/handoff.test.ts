@@ -1,10 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { createActor } from "xstate";
 import { handoff } from "../../machines/index.ts";
-import { cancelled, completed, composition, configuration, head, ids, origin, question, seal } from "./sample.ts";
+import { cancelled, completed, composition, configuration, digest, evidence, head, ids, origin, question, seal } from "./sample.ts";
 import { type Event, inlineFunctions, type Row, restingStates, type Situation, Table } from "./table.ts";
 
-const input = { ...ids, sessionId: "session-1", turnId: "turn-1", rootRunId: "run-1", sourceRunId: "run-1", configuration, origin };
+const input = {
+  ...ids,
+  sessionId: "session-1",
+  turnId: "turn-1",
+  rootRunId: "run-1",
+  sourceRunId: "run-1",
+  configuration,
+  origin,
+  depth: 1,
+};
 
 const held: Event = { type: "handoff.held", preview: seal };
 const committed: Event = { type: "handoff.committed" };
@@ -14,7 +23,7 @@ const resume = (changes = {}): Event => ({
   type: "handoff.resume",
   source: head,
   sourceComposition: composition,
-  denied: true,
+  evidence,
   ...changes,
 });
 const stop: Event = { type: "handoff.stop", by: "user" };
@@ -58,6 +67,32 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "sealed", when: resume({ source: { ...head, seq: 8 } }), to: "ignored: source_identity_changed" },
   { given: "sealed", when: resume({ source: { ...head, runId: "run-3" } }), to: "ignored: source_identity_changed" },
   { given: "sealed", when: resume({ sourceComposition: null }), to: "ignored: source_composition_missing" },
+  {
+    given: "sealed",
+    when: resume({ evidence: { ...evidence, configuration: { ...evidence.configuration, now: { ...configuration, cwd: "/other" } } } }),
+    to: "ignored: configuration_changed",
+  },
+  {
+    given: "sealed",
+    when: resume({ evidence: { ...evidence, workspace: { source: null, now: "/project" } } }),
+    to: "ignored: workspace_unknown",
+  },
+  {
+    given: "sealed",
+    when: resume({ evidence: { ...evidence, workspace: { source: "/project", now: null } } }),
+    to: "ignored: workspace_changed",
+  },
+  { given: "sealed", when: resume({ evidence: { ...evidence, backgroundSettled: false } }), to: "ignored: background_pending" },
+  {
+    given: "sealed",
+    when: resume({ evidence: { ...evidence, tools: { ...evidence.tools, now: ["read"] } } }),
+    to: "ignored: tool_set_changed",
+  },
+  {
+    given: "sealed",
+    when: resume({ evidence: { ...evidence, tools: { called: ["read"], checked: null, now: ["write"] } } }),
+    to: "ignored: tool_set_changed",
+  },
   { given: "sealed while waiting", when: resume(), to: "claimed", ...claim },
   { given: "claimed", when: dispatched, to: "resumed", facts: ["handoff.resumed"] },
   { given: "claimed", when: successorEnded, to: "failed", facts: ["handoff.ended"], context: { outcome: completed } },
@@ -104,12 +139,15 @@ describe("the successor that a handoff creates", () => {
       previousRunId: "run-1",
       configuration,
       origin,
-      source: { kind: "handoff", handoffId: "handoff-1", claimId: "claim-1", runId: "run-1", head, denied: true },
+      source: { kind: "handoff", handoffId: "handoff-1", claimId: "claim-1", runId: "run-1", head, boundary: digest, denied: true },
       text: null,
       stepsLeft: 2,
       expected: composition,
       interaction: question,
       stopBeforeDispatch: false,
+      depth: 2,
+      reconciled: [],
+      copied: null,
     });
   });
 
@@ -118,7 +156,7 @@ describe("the successor that a handoff creates", () => {
       runId: "run-2",
       stopBeforeDispatch: true,
       expected: null,
-      source: { head: null, denied: false },
+      source: { head: null, boundary: null, denied: false },
     });
   });
 });

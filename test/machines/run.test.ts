@@ -2,8 +2,10 @@ import { describe, expect, it } from "vitest";
 import { createActor } from "xstate";
 import { run } from "../../machines/index.ts";
 import { OPEN_CALLS, sealOf, stepsLeft } from "../../machines/run-schema.ts";
+import { LINEAGE_LIMIT } from "../../machines/schema.ts";
+import type { Json } from "../../src/actor/json.ts";
 import { stateName } from "../../src/actor/transition.ts";
-import { composition, configuration, hash, head, ids, origin, question } from "./sample.ts";
+import { composition, configuration, digest, driftPolicy, hash, head, ids, origin, question } from "./sample.ts";
 import { type Event, inlineFunctions, type Row, restingStates, type Situation, Table } from "./table.ts";
 
 const effect = "run/run-1:1:0";
@@ -22,20 +24,37 @@ const fresh = {
   expected: null,
   interaction: null,
   stopBeforeDispatch: false,
+  depth: 1,
+  reconciled: [],
+  copied: null,
 } as const;
 const successor = {
   ...fresh,
   runId: "run-9",
   previousRunId: "run-1",
-  source: { kind: "handoff", handoffId: "handoff-0", claimId: "claim-0", runId: "run-1", head, denied: false },
+  source: { kind: "handoff", handoffId: "handoff-0", claimId: "claim-0", runId: "run-1", head, boundary: digest, denied: false },
   text: null,
   expected: composition,
 } as const;
 
-const prepared: Event = { type: "prepare.done", output: composition, effect };
-const preparedNothing: Event = { type: "prepare.done", output: null, effect };
-const drifted: Event = { type: "prepare.done", output: { ...composition, promptHash: hash("1") }, effect };
-const revised: Event = { type: "prepare.done", output: { ...composition, composerRevision: "2" }, effect };
+const copyOf = (outcome: Json) => ({
+  ...fresh,
+  text: null,
+  source: { kind: "copy", sessionId: "session-0", turnId: "turn-0", runIds: ["run-0"] },
+  copied: { facts: [{ type: "message.added", role: "user", text: "Do it" }], outcome },
+});
+
+const preparing = (declared: typeof composition | null, changes = {}): Event => ({
+  type: "prepare.done",
+  output: { composition: declared, driftPolicy: { ...driftPolicy, ...changes }, workspace: "/project" },
+  effect,
+});
+const prepared = preparing(composition);
+const preparedNothing = preparing(null);
+const drifted = preparing({ ...composition, promptHash: hash("1") });
+const allowed = preparing({ ...composition, promptHash: hash("1") }, { prompt: "allow" });
+const revised = preparing({ ...composition, composerRevision: "2" });
+const strictlyRevised = preparing({ ...composition, composerRevision: "2" }, { composer_revision: "refuse" });
 const unprepared: Event = { type: "prepare.failed", error: { code: "backend_unknown", message: "none" }, effect };
 const report = (next: string, changes = {}): Event => ({
   type: "step.done",
@@ -54,7 +73,16 @@ const call = (callId = "call-1"): Event => ({ type: "tool.call", callId, name: "
 const settle = (callId = "call-1"): Event => ({ type: "tool.settle", callId, outcome: { ok: true, result: 1 } });
 const flushed: Event = { type: "flush.done", output: null, effect };
 const unflushed: Event = { type: "flush.failed", error: { code: "effect_timeout", message: "late" }, effect };
-const answer = (interactionId = "question-1"): Event => ({ type: "interaction.answered", interactionId, answer: "yes" });
+const answer = (interactionId: string = question.id): Event => ({
+  type: "interaction.answered",
+  interactionId,
+  answer: { kind: "text", text: "yes" },
+});
+const decision: Event = {
+  type: "interaction.answered",
+  interactionId: question.id,
+  answer: { kind: "decision", allow: false, note: "no" },
+};
 const request = (changes = {}): Event => ({ type: "handoff.request", ...ids, ...changes });
 const commit = (handoffId = "handoff-1"): Event => ({ type: "handoff.commit", handoffId });
 const cancel = (handoffId = "handoff-1"): Event => ({ type: "handoff.cancel", handoffId });
@@ -68,6 +96,7 @@ const SITUATIONS = {
   "preparing, requested": from(fresh, request()),
   "preparing a successor": from(successor),
   "preparing a successor that asks": from({ ...successor, interaction: question }),
+  "preparing the last run of a lineage": from({ ...successor, depth: LINEAGE_LIMIT }),
   "preparing again": from(fresh, prepared, ask, reopened, answer()),
   stepping: from(fresh, prepared),
   "stepping without composition": from(fresh, preparedNothing),
@@ -88,6 +117,9 @@ const SITUATIONS = {
   paused: from(fresh, prepared, request(), goOn, commit()),
   "paused from waiting": from(fresh, prepared, ask, request(), commit()),
   "stopped before its dispatch": from({ ...successor, stopBeforeDispatch: true }),
+  "a copy of a completed turn": from(copyOf({ kind: "completed", stopReason: "end_turn" })),
+  "a copy of a failed turn": from(copyOf({ kind: "failed", error: { code: "interrupted", message: "gone" }, drift: [] })),
+  "a copy of a cancelled turn": from(copyOf({ kind: "cancelled", by: "user" })),
 } as const;
 
 const toSession = "session/session-1 ! turn.ended";
@@ -95,6 +127,11 @@ const toHandoff = "handoff/handoff-1 ! run.ended";
 const over = { facts: ["run.ended"], requests: [toSession] };
 const overInHandoff = { facts: ["run.ended"], requests: [toHandoff, toSession] };
 const overBeforeDispatch = { facts: ["run.ended"], requests: ["handoff/handoff-0 ! successor.ended", toSession] };
+const asks = "create interaction/run-1.question-1 []";
+const listens = "interaction/run-1.question-1 ! interaction.listen";
+const holds = "interaction/run-1.question-1 ! interaction.hold";
+const closes = "interaction/run-1.question-1 ! interaction.close";
+const waits = "session/session-1 ! turn.waiting";
 const created = "create handoff/handoff-1 [run/run-2, claim/claim-1]";
 const requested = { facts: ["handoff.requested"], requests: [created] };
 const withdrawn = "handoff/handoff-1 ! handoff.cancelled";
@@ -113,7 +150,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     to: "running.stepping",
     facts: ["composition.recorded", "run.dispatched"],
     requests: [step(1, 5)],
-    context: { composition, stepsTaken: 1 },
+    context: { composition, stepsTaken: 1, workspace: "/project" },
   },
   {
     given: "preparing",
@@ -151,9 +188,18 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     given: "preparing a successor",
     when: revised,
     to: "running.stepping",
-    facts: ["composition.recorded", "run.dispatched"],
+    facts: ["composition.recorded", "composition.drifted", "run.dispatched"],
     requests: ["handoff/handoff-0 ! successor.dispatched", step(1, 5)],
   },
+  {
+    given: "preparing a successor",
+    when: allowed,
+    to: "running.stepping",
+    facts: ["composition.recorded", "composition.drifted", "run.dispatched"],
+    requests: ["handoff/handoff-0 ! successor.dispatched", step(1, 5)],
+  },
+  { given: "preparing a successor", when: strictlyRevised, to: "failed", ...overBeforeDispatch },
+  { given: "preparing the last run of a lineage", when: request(), to: "ignored: lineage_limit" },
   {
     given: "preparing a successor",
     when: preparedNothing,
@@ -171,7 +217,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
       outcome: {
         kind: "failed",
         error: { code: "composition_drift", message: expect.any(String) },
-        drift: [{ field: "prompt", source: hash("0"), own: hash("1") }],
+        drift: [{ field: "prompt", source: hash("0"), own: hash("1"), policy: "refuse" }],
       },
     },
   },
@@ -184,7 +230,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     when: prepared,
     to: "waiting",
     facts: ["composition.recorded", "run.waiting"],
-    requests: ["session/session-1 ! turn.waiting"],
+    requests: [waits, listens],
     context: { stepsTaken: 0 },
   },
   {
@@ -230,7 +276,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     when: ask,
     to: "waiting",
     facts: ["message.added", "run.waiting"],
-    requests: ["session/session-1 ! turn.waiting"],
+    requests: [asks, waits, listens],
     context: { interaction: question },
   },
   { given: "stepping", when: stepFailed, to: "failed", ...over, context: failure("effect_failed") },
@@ -280,7 +326,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     when: ask,
     to: "boundary",
     facts: ["message.added", "run.waiting", "handoff.held"],
-    requests: ["session/session-1 ! turn.waiting", "handoff/handoff-1 ! handoff.held"],
+    requests: [asks, waits, holds, "handoff/handoff-1 ! handoff.held"],
     context: { heldFrom: "waiting" },
   },
   { given: "stepping, requested", when: end, to: "completed", facts: ["message.added", "run.ended"], requests: [toHandoff, toSession] },
@@ -353,13 +399,20 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   },
   { given: "waiting", when: answer("other"), to: "ignored: interaction_not_open" },
   { given: "waiting", when: reopened, to: "waiting", context: { stale: true } },
-  { given: "waiting", when: stop, to: "cancelled", ...over },
+  {
+    given: "waiting",
+    when: decision,
+    to: "running.stepping",
+    facts: ["permission.decided"],
+    requests: ["session/session-1 ! turn.running", step(2, 2)],
+  },
+  { given: "waiting", when: stop, to: "cancelled", facts: ["run.ended"], requests: [closes, toSession] },
   {
     given: "waiting",
     when: request(),
     to: "boundary",
     facts: ["handoff.requested", "handoff.held"],
-    requests: [created, "handoff/handoff-1 ! handoff.held"],
+    requests: [created, holds, "handoff/handoff-1 ! handoff.held"],
     context: {
       heldFrom: "waiting",
       preview: { protocol: "holdfast.seal.v1", ...ids, rootRunId: "run-1", remainingSteps: 2, interaction: question },
@@ -417,7 +470,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     when: cancel(),
     to: "waiting",
     facts: ["handoff.cancelled"],
-    requests: [withdrawn],
+    requests: [withdrawn, listens],
     context: { interaction: question },
   },
   { given: "boundary from waiting", when: answer(), to: "ignored: interaction_not_open" },
@@ -426,10 +479,10 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     when: reopened,
     to: "waiting",
     facts: ["handoff.cancelled"],
-    requests: [withdrawn],
+    requests: [withdrawn, listens],
     context: { stale: true, handoff: null },
   },
-  { given: "boundary from waiting", when: stop, to: "cancelled", ...overInHandoff },
+  { given: "boundary from waiting", when: stop, to: "cancelled", facts: ["run.ended"], requests: [closes, toHandoff, toSession] },
 
   // Decided.
   { given: "paused", when: flushed, to: "sealed", ...sealed, context: { outcome: null } },
@@ -477,6 +530,23 @@ describe("creating a run", () => {
       facts: ["run.opened", "run.ended"],
       requests: 2,
     });
+  });
+
+  it.each([
+    ["completed", { kind: "completed", stopReason: "end_turn" }],
+    ["failed", { kind: "failed", error: { code: "interrupted", message: "gone" }, drift: [] }],
+    ["cancelled", { kind: "cancelled", by: "user" }],
+  ])("ends at once as %s where it is a copy, and tells nobody", (state, outcome) => {
+    expect(open(copyOf(outcome as Json))).toEqual({
+      state,
+      facts: ["run.opened", "turn.copied", "run.ended"],
+      requests: 0,
+    });
+  });
+
+  it("states what became known of calls without an outcome", () => {
+    const call = { runId: "run-0", callId: "1.1", name: "read", by: "person", outcome: { ok: true, result: 1 } };
+    expect(open({ ...fresh, reconciled: [call] } as never).facts).toEqual(["run.opened", "tool.reconciled", "message.added"]);
   });
 
   it("keeps the text out of the context: it is in the journal once", () => {
@@ -542,7 +612,7 @@ describe("every state and event of the run", () => {
 
 describe("the run as a plain machine", () => {
   it("runs in an actor of XState, from its opening to its seal", () => {
-    const actor = createActor(run, { input: fresh }).start();
+    const actor = createActor(run, { input: fresh as never }).start();
     for (const event of [prepared, request(), goOn, commit(), flushed]) actor.send(event as never);
     expect(actor.getSnapshot()).toMatchObject({ value: "sealed", status: "done" });
   });

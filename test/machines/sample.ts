@@ -1,5 +1,7 @@
 /** Identities and payloads that the tables of the machines share. */
 
+import { DRIFT_POLICY } from "../../machines/index.ts";
+
 export const digest = "a".repeat(64);
 export const hash = (digit: string) => `sha256:${digit.repeat(64)}`;
 
@@ -7,7 +9,17 @@ export const configuration = { backend: "assistant", cwd: "/project", permission
 export const origin = { kind: "goal", goalId: "goal-1" } as const;
 export const head = { runId: "run-1", seq: 7, hash: digest };
 export const ids = { handoffId: "handoff-1", successorRunId: "run-2", claimId: "claim-1" };
-export const question = { id: "question-1", question: "May I?" };
+export const question = { id: "run-1.question-1", kind: "question", question: "May I?", subject: null, hash: digest } as const;
+export const driftPolicy = DRIFT_POLICY;
+/** What was seen around a source, with nothing that speaks against going on. */
+export const evidence = {
+  boundary: digest,
+  denied: true,
+  workspace: { source: "/project", now: "/project" },
+  backgroundSettled: true,
+  tools: { called: ["read"], checked: ["read", "write"], now: ["read", "write"] },
+  configuration: { source: configuration, now: configuration },
+};
 
 export const composition = {
   composerId: "composer",

@@ -1,21 +1,30 @@
 import { describe, expect, it } from "vitest";
 import { createActor } from "xstate";
 import { session } from "../../machines/index.ts";
-import { cancelled, completed, configuration, digest, failed, head, origin, question } from "./sample.ts";
+import { cancelled, completed, configuration, digest, evidence, failed, head, origin, question } from "./sample.ts";
 import { type Event, inlineFunctions, type Row, restingStates, type Situation, Table } from "./table.ts";
 
-const input = { sessionId: "session-1", name: null, configuration };
+const input = { sessionId: "session-1", name: null, configuration, copied: null };
 
 const send: Event = { type: "session.send", turnId: "turn-1", runId: "run-1", text: "Do it", origin, maxSteps: 3 };
-const goOn = (runId = "run-1"): Event => ({
+const goOn = (runId = "run-1", changes = {}): Event => ({
   type: "session.continue",
   turnId: "turn-2",
   runId: "run-2",
   source: { ...head, runId },
-  denied: false,
+  evidence: { ...evidence, ...changes },
   origin,
   maxSteps: null,
+  depth: 2,
+  reconciled: [],
 });
+const configure: Event = { type: "session.configure", configuration: { ...configuration, permissionMode: "bypass" } };
+const planned: Event = {
+  type: "session.plan",
+  planId: "plan-1",
+  proposal: { title: "work", steps: [{ id: "step-1", title: "finish", description: "", files: [] }], risks: [] },
+};
+const planEnded = (planId = "plan-1"): Event => ({ type: "plan.ended", planId });
 const archive: Event = { type: "session.archive" };
 const stop = (turnId = "turn-1"): Event => ({ type: "turn.stop", turnId, by: "user" });
 const waits: Event = { type: "turn.waiting", runId: "run-1", interaction: question };
@@ -33,6 +42,9 @@ const after = (...events: Event[]): Situation => ({ input, events });
 const SITUATIONS = {
   new: after(),
   "idle after a turn": after(send, ended("run-1", failed)),
+  "idle with a plan": after(planned),
+  "idle after a plan": after(planned, planEnded()),
+  "running with a plan": after(planned, send),
   running: after(send),
   "running, stopping": after(send, stop()),
   waiting: after(send, waits),
@@ -45,6 +57,7 @@ const SITUATIONS = {
   "blocked while paused": after(send, sealed, setAside("handoff/handoff-1")),
 } as const;
 
+const configured = { ...configuration, permissionMode: "bypass" };
 const toRun = ["run/run-1 ! run.stop"];
 const turn = (changes = {}) => ({
   turn: { turnId: "turn-1", runId: "run-1", handoffId: null, stopping: false, blockedFrom: null, ...changes },
@@ -66,6 +79,32 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   },
   { given: "idle after a turn", when: goOn("run-0"), to: "ignored: turn_superseded" },
   { given: "idle after a turn", when: archive, to: "archived" },
+  { given: "idle after a turn", when: goOn("run-1", { backgroundSettled: false }), to: "ignored: background_pending" },
+  {
+    // The session is configured otherwise since: a new turn minds not.
+    given: "idle after a turn",
+    when: goOn("run-1", { configuration: { ...evidence.configuration, now: { ...configuration, cwd: "/other" } } }),
+    to: "running",
+    facts: ["turn.started"],
+    requests: ["create run/run-2 [turn/turn-2, boundary/run-1]"],
+  },
+  { given: "new", when: configure, to: "idle", facts: ["session.configured"], context: { configuration: configured } },
+  { given: "paused", when: configure, to: "paused", facts: ["session.configured"], context: { configuration: configured } },
+  { given: "running", when: configure, to: "ignored: session_busy" },
+  { given: "blocked", when: configure, to: "ignored: session_blocked" },
+  { given: "new", when: planned, to: "idle", requests: ["create work-plan/plan-1 []"], context: { planId: "plan-1" } },
+  { given: "idle with a plan", when: planned, to: "ignored: plan_exists" },
+  { given: "idle with a plan", when: planEnded(), to: "idle", context: { planId: null } },
+  { given: "idle with a plan", when: planEnded("plan-0"), to: "ignored" },
+  {
+    given: "idle with a plan",
+    when: send,
+    to: "running",
+    facts: ["turn.started"],
+    requests: ["work-plan/plan-1 ! turn.started", "create run/run-1 [turn/turn-1]"],
+  },
+  { given: "idle with a plan", when: archive, to: "archived", requests: ["work-plan/plan-1 ! session.archived"] },
+  { given: "running with a plan", when: ended(), to: "idle", facts: ["turn.ended"], requests: ["work-plan/plan-1 ! turn.ended"] },
   { given: "running", when: send, to: "ignored: session_busy" },
   { given: "running", when: goOn(), to: "ignored: session_busy" },
   { given: "running", when: archive, to: "ignored: session_busy" },
@@ -160,20 +199,52 @@ describe("the root run that a session creates", () => {
     expect(created("idle after a turn", goOn())).toMatchObject({
       rootRunId: "run-2",
       previousRunId: "run-1",
-      source: { kind: "plain", runId: "run-1", head: { runId: "run-1", seq: 7, hash: digest }, denied: false },
+      source: { kind: "plain", runId: "run-1", head: { runId: "run-1", seq: 7, hash: digest }, boundary: digest, denied: true },
+      depth: 2,
       text: null,
       stepsLeft: null,
     });
   });
 });
 
+describe("a session that is a copy", () => {
+  const turns = ["1", "2"].map((number) => ({
+    turnId: `turn-${number}`,
+    runId: `run-${number}`,
+    from: { turnId: `old-turn-${number}`, runIds: [`old-${number}`] },
+    origin,
+    facts: [{ type: "message.added", role: "user", text: "Do it" }],
+    outcome: completed,
+  }));
+  const copy = new Table(session, { made: { input: { ...input, copied: { sessionId: "session-0", turns } } as never, events: [] } });
+  const made = copy.create("made");
+
+  it("is made with its runs, each after the one before it", () => {
+    const created = made.requests.map((request) => (request.type === "create" ? (request.input as Record<string, unknown>) : {}));
+    expect(made.facts).toEqual([{ type: "session.copied", sessionId: "session-0", turns: 2 }]);
+    expect(created).toMatchObject([
+      { runId: "run-1", rootRunId: "run-1", previousRunId: null, turnId: "turn-1" },
+      { runId: "run-2", rootRunId: "run-2", previousRunId: "run-1", turnId: "turn-2" },
+    ]);
+    expect(created[1]).toMatchObject({
+      source: { kind: "copy", sessionId: "session-0", turnId: "old-turn-2", runIds: ["old-2"] },
+      copied: { facts: turns[1]?.facts, outcome: completed },
+    });
+  });
+
+  it("goes on from its last run", () => {
+    expect(made.snapshot.context).toMatchObject({ copiedFrom: "session-0", lastRunId: "run-2", turns: 2, turn: null });
+  });
+});
+
 describe("a session of version 1", () => {
   const before = { sessionId: "session-1", name: null, configuration, lastRunId: null, turns: 0 };
   const turnOf1 = { turnId: "turn-1", runId: "run-1", handoffId: null as string | null, stopping: false };
-  const migrated = (value: string, turn: typeof turnOf1 | null) =>
-    table.registration.schemas.migrations?.["1"]?.migrate({
-      ...{ value, context: { ...before, turn }, historyValue: {}, timers: [], effects: [] },
-    });
+  const { migrations } = table.registration.schemas;
+  const migrated = (value: string, turn: typeof turnOf1 | null) => {
+    const stored = { value, context: { ...before, turn }, historyValue: {}, timers: [], effects: [] };
+    return migrations?.["2"]?.migrate(migrations["1"]?.migrate(stored) as typeof stored);
+  };
 
   it.each([
     ["idle", null, undefined],
@@ -202,6 +273,7 @@ const ARRIVES: Readonly<Record<string, readonly string[]>> = {
   "turn.ended": ["running", "waiting"],
   "engine.quarantined": ["running", "waiting", "paused"],
   "engine.released": ["blocked"],
+  "plan.ended": ["idle", "running"],
 };
 
 describe("every state and event of the session", () => {
@@ -209,6 +281,9 @@ describe("every state and event of the session", () => {
     send,
     goOn(),
     archive,
+    configure,
+    planned,
+    planEnded(),
     stop(),
     waits,
     runs,

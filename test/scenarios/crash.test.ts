@@ -105,13 +105,13 @@ async function settled({ world }: Case): Promise<void> {
 async function finish(holdfast: Holdfast, { world, directory }: Case): Promise<string> {
   await begin(holdfast, directory);
   const first = await holdfast.run(IDS.runId).end();
-  if (first.kind === "sealed" && holdfast.checkContinuation(IDS.runId, { purpose: "handoff" }).decision === "continue")
+  if (first.kind === "sealed" && (await holdfast.checkContinuation(IDS.runId, { purpose: "handoff" })).decision === "continue")
     await takeOver(holdfast);
   for (;;) {
     const tip = world.context("session/session-1").lastRunId as string;
     const end = await holdfast.run(tip).end();
     if (end.kind === "completed") return tip;
-    const check = holdfast.checkContinuation(tip);
+    const check = await holdfast.checkContinuation(tip);
     if (check.decision === "park") throw new Error(`${tip}: ${check.reasons.map((reason) => reason.code)}`);
     for await (const _ of holdfast.resume(check.continuation));
   }
@@ -152,7 +152,7 @@ async function survives(one: Case, where: string): Promise<string> {
     if (before !== undefined && RECOVERED[before] !== undefined) expect(endOf(world, runId), what).toBe(RECOVERED[before]);
   if (left.handoff === "claimed") expect(world.state("handoff/handoff-1"), what).toBe("failed");
   if (world.state("handoff/handoff-1") === "sealed")
-    expect(world.holdfast.checkContinuation(IDS.runId, { purpose: "handoff" }), what).toMatchObject({ decision: "continue" });
+    expect(await world.holdfast.checkContinuation(IDS.runId, { purpose: "handoff" }), what).toMatchObject({ decision: "continue" });
   await world.holdfast.recover();
   await world.holdfast.recover();
   expect(world.dump(), what).toBe(recovered);

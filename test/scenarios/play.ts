@@ -216,9 +216,9 @@ const acts = {
   stop: (play: Play) => play.run("original-run").stop(),
   end: (play: Play) => reach(play, "original-run"),
   "end of the successor": (play: Play) => reach(play, "successor-run"),
-  "plain check": (play: Play) => summary(play.world.holdfast.checkContinuation("original-run")),
-  check(play: Play) {
-    const check = play.world.holdfast.checkContinuation("original-run", { purpose: "handoff" });
+  "plain check": async (play: Play) => summary(await play.world.holdfast.checkContinuation("original-run")),
+  async check(play: Play) {
+    const check = await play.world.holdfast.checkContinuation("original-run", { purpose: "handoff" });
     if (check.decision === "continue") play.continuation = check.continuation;
     return summary(check);
   },
@@ -238,7 +238,7 @@ const acts = {
   "resume what has changed": (play: Play) =>
     resume(play, play.continuation && { ...play.continuation, source: { ...play.continuation.source, hash: "0".repeat(64) } }),
   async "resume the third"(play: Play) {
-    const check = play.world.holdfast.checkContinuation("successor-run", { purpose: "handoff" });
+    const check = await play.world.holdfast.checkContinuation("successor-run", { purpose: "handoff" });
     return check.decision === "continue" ? resume(play, check.continuation) : summary(check);
   },
   recover: (play: Play) => play.world.holdfast.recover(),
@@ -260,10 +260,10 @@ const acts = {
     play.world.probe = undefined;
   },
   async answer(play: Play) {
-    await play.run("successor-run").answer("question-1", "yes");
+    await play.run("successor-run").answer("original-run.question-1", "yes");
   },
   async "answer the original"(play: Play) {
-    await play.run("original-run").answer("question-1", "yes");
+    await play.run("original-run").answer("original-run.question-1", "yes");
   },
   async "wait for the question"(play: Play) {
     for await (const event of play.run("original-run").events()) if (event.type === "run.waiting") return event.id;

@@ -16,7 +16,7 @@ const commands: Record<string, (argument: string) => Promise<unknown>> = {
   ready: async () => process.pid,
   async take(root) {
     holdfast = await openHoldfast({ root, backends: { assistant: workBackend(root, "2", () => gate.pass()) } });
-    const check = holdfast.checkContinuation(IDS.runId, { purpose: "handoff" });
+    const check = await holdfast.checkContinuation(IDS.runId, { purpose: "handoff" });
     if (check.decision === "park") {
       await holdfast.close();
       throw Object.assign(new Error("parked"), { code: check.reasons[0]?.code });

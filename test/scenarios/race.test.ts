@@ -106,7 +106,7 @@ describe("two runtimes over one store under one epoch", () => {
   ])("acquire one claim when they resume %s; the other is told of the conflict", async (_, turns) => {
     const world = await sealedTurn();
     const both = await twins(world);
-    const checks = both.map((holdfast) => holdfast.checkContinuation(IDS.runId, { purpose: "handoff" }));
+    const checks = await Promise.all(both.map((holdfast) => holdfast.checkContinuation(IDS.runId, { purpose: "handoff" })));
     const results: (string | undefined)[] = [];
     const resume = async (index: number) => {
       const check = checks[index];
@@ -117,7 +117,7 @@ describe("two runtimes over one store under one epoch", () => {
     else await Promise.all([resume(0), resume(1)]);
     expect(results.filter((code) => code === undefined)).toHaveLength(1);
     expect(results.filter((code) => code === "continuation_claim_conflict")).toHaveLength(1);
-    expect(both.map((holdfast) => holdfast.checkContinuation(IDS.runId, { purpose: "handoff" }))).toMatchObject([
+    expect(await Promise.all(both.map((holdfast) => holdfast.checkContinuation(IDS.runId, { purpose: "handoff" })))).toMatchObject([
       { decision: "park", reasons: [{ code: "continuation_already_exists" }] },
       { decision: "park", reasons: [{ code: "continuation_already_exists" }] },
     ]);
@@ -136,7 +136,7 @@ describe("two runtimes over one store under one epoch", () => {
     const both = await twins(world);
     const results = await Promise.all(
       both.map(async (holdfast) => {
-        const check = holdfast.checkContinuation(IDS.runId);
+        const check = await holdfast.checkContinuation(IDS.runId);
         if (check.decision !== "continue") throw new Error("the run is not to be continued");
         return codeOf(() => collect(holdfast.resume(check.continuation)));
       }),

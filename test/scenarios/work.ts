@@ -24,7 +24,7 @@ function readPast(transcript: Iterable<TranscriptEntry>): Past {
   const items = new Map<string, string>();
   const past: Past = { settled: new Map(), unknown: [] };
   for (const { runId, fact } of transcript) {
-    if (fact.type === "message.added") continue;
+    if (fact.type === "message.added" || fact.type === "permission.decided") continue;
     const call = `${runId} ${fact.callId}`;
     if (fact.type === "tool.called") items.set(call, (fact.args as { item: string }).item);
     if (fact.type === "tool.settled" && fact.outcome.ok) past.settled.set(items.get(call) as string, fact.outcome.result);
@@ -92,7 +92,7 @@ export async function handOff(holdfast: Holdfast): Promise<void> {
 
 /** Takes the sealed turn over and finishes it. */
 export async function takeOver(holdfast: Holdfast): Promise<void> {
-  const check = holdfast.checkContinuation(IDS.runId, { purpose: "handoff" });
+  const check = await holdfast.checkContinuation(IDS.runId, { purpose: "handoff" });
   if (check.decision === "park") throw Object.assign(new Error("parked"), { code: check.reasons[0]?.code });
   for await (const _ of holdfast.resume(check.continuation));
 }

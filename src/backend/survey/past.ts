@@ -46,6 +46,7 @@ export function readPast(input: Pick<StepInput, "runId" | "continuation" | "tran
       spoken = fact.role === "assistant" && list !== undefined;
       continue;
     }
+    if (fact.type === "permission.decided") continue;
     if (runId === input.runId) used.add(fact.callId);
     if (fact.type !== "tool.settled" || !fact.outcome.ok) continue;
     if (fact.name === LIST) list ??= fact.outcome.result;

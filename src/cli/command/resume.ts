@@ -38,7 +38,7 @@ export async function resumeCommand(given: string, options: ResumeOptions, scree
     backends: commandBackends({ ...fresh, ...place, ...(out === undefined ? {} : { report: out }) }),
   });
   try {
-    const continuation = demandContinuation(runId, check(holdfast, runId));
+    const continuation = demandContinuation(runId, await check(holdfast, runId));
     screen.note(
       `Run ${oneLine(continuation.runId)} continues run ${oneLine(runId)} ${continuation.purpose === "handoff" ? "under its seal" : "in a new turn"}`,
     );
@@ -51,8 +51,8 @@ export async function resumeCommand(given: string, options: ResumeOptions, scree
 }
 
 /** A sealed run is continued under its seal, any other in a new turn. */
-function check(holdfast: Holdfast, runId: string): ContinuationCheck {
-  const plain = holdfast.checkContinuation(runId);
+async function check(holdfast: Holdfast, runId: string): Promise<ContinuationCheck> {
+  const plain = await holdfast.checkContinuation(runId);
   const sealed = plain.decision === "park" && plain.reasons.some(({ code }) => code === "sealed_for_successor");
   return sealed ? holdfast.checkContinuation(runId, { purpose: "handoff" }) : plain;
 }

@@ -140,7 +140,7 @@ async function continueRun(assignment: As<"continue">): Promise<void> {
   const holdfast = await open(assignment, gate);
   await tell({ type: "opened" });
   const { run, purpose } = assignment;
-  const check = holdfast.checkContinuation(run, purpose === "handoff" ? { purpose } : {});
+  const check = await holdfast.checkContinuation(run, purpose === "handoff" ? { purpose } : {});
   if (check.decision === "park") {
     await tell({ type: "parked", codes: check.reasons.map(({ code }) => code) });
     return holdfast.close();
@@ -170,7 +170,7 @@ async function attempt(assignment: As<"contend">): Promise<void> {
   } catch (error) {
     return tell({ type: "refused", code: coded(error).code });
   }
-  const check = holdfast.checkContinuation(assignment.run, { purpose: "handoff" });
+  const check = await holdfast.checkContinuation(assignment.run, { purpose: "handoff" });
   await holdfast.close();
   await tell(check.decision === "park" ? { type: "parked", codes: check.reasons.map(({ code }) => code) } : { type: "opened" });
 }

@@ -2,7 +2,7 @@
 
 import { WAITING } from "../../actor/letter.ts";
 import type { ActorRow, StoreReader } from "../../actor/store.ts";
-import { contextOf } from "../../agent/snapshot.ts";
+import { contextOf, sourceRunId } from "../../agent/snapshot.ts";
 import { fromNow } from "../duration.ts";
 import { coded } from "../exit.ts";
 import { isoOf, oneLine, plural, quoted } from "../format.ts";
@@ -107,7 +107,7 @@ function detailOf(reader: StoreReader, row: ActorRow, name: Naming): { item: Rec
       const context = contextOf(reader, "run", row.id)!;
       const { sessionId: session, turnId: turn, stepsTaken: steps, source, outcome } = context;
       const successor = row.status === "final" && !outcome ? (context.handoff?.successorRunId ?? null) : null;
-      const item = { session, turn, steps, continues: source.kind === "fresh" ? null : source.runId, successor, outcome };
+      const item = { session, turn, steps, continues: sourceRunId(source), successor, outcome };
       return { item, cells: [[String(steps)], [row.quarantine?.code ?? why(context, row.status === "final")]] };
     }
     case "handoff": {

@@ -1,0 +1,53 @@
+/** History: what the runs of a lineage did, read from their journals in one pass each. */
+
+import type { Json } from "../actor/json.ts";
+import { wholeEntriesOf } from "../actor/page.ts";
+import type { StoreReader } from "../actor/store.ts";
+import type { Reconcile } from "./backend.ts";
+import type { Segment } from "./boundary.ts";
+
+/** A tool call of which no outcome is recorded. */
+export interface UnknownCall {
+  readonly runId: string;
+  readonly callId: string;
+  readonly name: string;
+  readonly args: Json;
+  readonly reconcile: Reconcile | null;
+}
+
+/** What runs did that matters to whoever goes on. */
+export interface History {
+  /** Names of all tools that were called, sorted. */
+  readonly called: readonly string[];
+  /** Calls of the last run without an outcome; those of earlier ones were dealt with by the run after it. */
+  readonly unknown: readonly UnknownCall[];
+  /** Ids of the permissions that were asked for. */
+  readonly permissions: readonly string[];
+}
+
+/** Reads the journals of the segments. */
+export function historyOf(reader: StoreReader, segments: readonly Segment[]): History {
+  const called = new Set<string>();
+  const permissions = new Set<string>();
+  let unknown: UnknownCall[] = [];
+  for (const { runId } of segments) {
+    const calls = new Map<string, UnknownCall>();
+    unknown = [];
+    for (const row of wholeEntriesOf(reader, `run/${runId}`)) {
+      if (!/"(tool\.called|tool\.unknown|run\.waiting)"/.test(row.facts)) continue;
+      for (const fact of JSON.parse(row.facts)) {
+        if (fact.type === "run.waiting" && fact.kind === "permission") permissions.add(fact.id);
+        if (fact.type === "tool.called") {
+          const { callId, name, args, reconcile } = JSON.parse(row.event);
+          called.add(name);
+          calls.set(callId, { runId, callId, name, args, reconcile });
+        }
+        if (fact.type === "tool.unknown") {
+          const { callId, name } = fact;
+          unknown.push(calls.get(callId) ?? { runId, callId, name, args: null, reconcile: null });
+        }
+      }
+    }
+  }
+  return { called: [...called].sort(), unknown, permissions: [...permissions] };
+}
