@@ -9,6 +9,8 @@
  * 3. Work with effects on the world goes through `callTool`, which makes the call durable before the tool runs (T1) and its
  *    result durable before the backend sees it (T2).
  * 4. When `signal` is aborted, `step` ends soon; a result that it still returns is kept as history.
+ *
+ * A backend that cannot be taken apart into steps is adapted by `turnBackend` (`src/backend/turn.ts`).
  */
 
 import type { z } from "zod";
@@ -166,6 +168,13 @@ export interface Asked {
   readonly subject?: Json;
 }
 
+/** The run that is over. */
+export interface EndedInput {
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly runId: string;
+}
+
 /** What does the work of a run, step by step. Its duties are at the head of this file. */
 export interface Backend {
   readonly tools?: readonly Tool<any>[];
@@ -182,4 +191,10 @@ export interface Backend {
     readonly runId: string;
     readonly signal: AbortSignal;
   }): Promise<void>;
+  /**
+   * A run that this process prepared, stepped or flushed is over here: it ended, was sealed or set aside, or the runtime is closed.
+   * Whatever is in memory for it can go. Called once, as a courtesy: not after a crash, which leaves nothing in memory; nobody waits for
+   * it, and what it throws is a warning of the process.
+   */
+  ended?(input: EndedInput): void | Promise<void>;
 }

@@ -327,10 +327,26 @@ export const AGENT_CODES = {
     cause: "A tool call of the run has no known outcome, and its tool does not declare that calling it again is safe.",
     remedy: "Find out what the tool did, and begin a new turn that says so.",
   },
+  turn_invalid: {
+    retryable: false,
+    cause:
+      "A backend that drives whole turns broke its contract: an event that does not fit, one after `complete` or after `pause`, two boundaries at once, or one backend for two roots with a run of the same id.",
+    remedy: "Correct the backend: the message says what it did. Give each root a backend of its own.",
+  },
+  turn_lost: {
+    retryable: false,
+    cause: "A backend that drives whole turns was asked to go on with one that it does not have in memory: another process began it.",
+    remedy: "Continue from everything durable with `holdfast resume RUN`.",
+  },
   turn_superseded: {
     retryable: false,
     cause: "The session has begun another turn since the run ended; continuing the run would leave that turn out of the transcript.",
     remedy: "Continue the session's last run, or send the next message.",
+  },
+  turn_unfinished: {
+    retryable: false,
+    cause: "A backend that drives whole turns ended one without `complete`, and no handoff had paused it.",
+    remedy: "Correct the backend: it ends a turn by `complete`, and without it only after `pause`.",
   },
   workspace_changed: {
     retryable: false,

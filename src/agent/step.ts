@@ -14,6 +14,7 @@ import { canonical, sha256 } from "../actor/json.ts";
 import type { Backend, StepInput, StepReport } from "./backend.ts";
 import { recordOf } from "./composition.ts";
 import type { Embedding } from "./embedding.ts";
+import { Endings } from "./ended.ts";
 import { agentError } from "./error.ts";
 import { type ContextOf, contextOf } from "./snapshot.ts";
 import { inspectSurroundings } from "./surroundings.ts";
@@ -55,12 +56,14 @@ export interface StepDuties {
 
 /** Handlers for `prepare`, `step` and `flush`. */
 export function runHandlers(duties: StepDuties): Record<"prepare" | "step" | "flush", EffectHandler> {
+  const endings = new Endings();
   const at = (call: EffectCall): { context: ContextOf<"run">; backend: Backend } => {
     const context = contextOf(duties.engine().reader, "run", call.actor.slice("run/".length)) as ContextOf<"run">;
     const { backend: name } = context.configuration;
     const { backends } = duties.embedding;
     const backend = Object.hasOwn(backends, name) ? backends[name] : undefined;
     if (!backend) throw agentError("backend_unknown", `no backend ${name} was passed to openHoldfast`);
+    endings.watch(duties.engine(), context, backend);
     return { context, backend };
   };
   return {
