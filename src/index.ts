@@ -33,7 +33,8 @@ export type { Holdfast, RuntimeOptions, SessionOptions } from "./agent/runtime.t
 export type { Session, TurnOptions } from "./agent/session.ts";
 export { type FakeBackendOptions, fakeBackend, fakeComposition, type Script, type ScriptedStep } from "./backend/fake.ts";
 export { type SurveyOptions, surveyBackend } from "./backend/survey.ts";
-export { type TurnBackendOptions, type TurnEvent, type TurnInput, turnBackend } from "./backend/turn.ts";
+export type { TurnEvent, TurnInput } from "./backend/turn/contract.ts";
+export { type TurnBackendOptions, turnBackend } from "./backend/turn.ts";
 
 /** Where the state root is, and what works in it. */
 export interface OpenHoldfastOptions extends Omit<RuntimeOptions, "release">, Pick<OwnedStoreOptions, "busyTimeoutMs" | "synchronous"> {

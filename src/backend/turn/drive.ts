@@ -9,7 +9,7 @@ import { firstIssue } from "../../actor/input.ts";
 import type { Json } from "../../actor/json.ts";
 import type { StepInput, StepReport, ToolOutcome } from "../../agent/backend.ts";
 import { agentError } from "../../agent/error.ts";
-import type { TurnEvent, TurnInput } from "../turn.ts";
+import type { TurnEvent, TurnInput } from "./contract.ts";
 
 const eventSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("partial"), output: z.unknown() }),
