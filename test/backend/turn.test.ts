@@ -50,6 +50,15 @@ const failure = async (run: Run): Promise<unknown> => {
   return end.kind === "failed" ? end.error.code : end.kind;
 };
 
+/** What the flush came to, as it stands in the journal. */
+const flushed = (world: World): unknown => {
+  const event = world
+    .rows("run/run-1")
+    .map((row) => JSON.parse(row.event))
+    .find(({ type }) => /^flush/.test(type));
+  return event.error?.code ?? event.type;
+};
+
 /** A turn that says "first", stands at a boundary with 2 steps left, and then does what the test says; with what it saw. */
 function standing(after: (decision: string, input: TurnInput) => AsyncIterable<unknown>, execution?: AbortSignal) {
   const seen = { decision: "", input: undefined as TurnInput | undefined, at: new Gate(), decided: new Gate(), over: new Gate() };
@@ -279,8 +288,11 @@ describe("a turn that is held", () => {
     expect(order).toEqual(["turn", "flush"]);
   });
 
-  it("is released by a stop: aborted, told to continue, and returned", async () => {
-    const { seen, send } = standing(goesOn);
+  it.each([
+    ["its own signal", undefined],
+    ["another one", quiet],
+  ])("is released by a stop, waiting by %s: aborted, told to continue, and returned", async (_, execution) => {
+    const { seen, send } = standing(goesOn, execution);
     const world = await opened(send);
     const { run, handoff } = await held(world, seen.at);
     await run.stop();
@@ -421,6 +433,7 @@ describe("the execution's signal", () => {
     expect(await handoff.sealed).toBe(true);
     await seen.over.reached;
     expect([seen.decision, seen.input?.signal.aborted, texts(world)]).toEqual(["continue", true, ["first"]]);
+    expect(flushed(world)).toBe("flush.done");
     expect(world.dump()).not.toContain("end_turn");
   });
 
@@ -453,15 +466,6 @@ describe("the execution's signal", () => {
 });
 
 describe("a turn that is paused", () => {
-  /** What the flush came to, as it stands in the journal. */
-  const flushed = (world: World): unknown => {
-    const event = world
-      .rows("run/run-1")
-      .map((row) => JSON.parse(row.event))
-      .find(({ type }) => /^flush/.test(type));
-    return event.error?.code ?? event.type;
-  };
-
   it.each([
     ["`complete`", complete],
     ["text", said("second")],
@@ -639,6 +643,13 @@ describe("a turn that breaks its contract", () => {
       "turn_invalid",
       async function* () {
         yield { type: "complete", stopReason: "" };
+      },
+    ],
+    "has less than no step left at once": [
+      "step_report_invalid",
+      async function* (input) {
+        await input.handoffBoundary(quiet, -1);
+        yield complete;
       },
     ],
     "is not iterable": ["turn_invalid", () => ({}) as AsyncIterable<never>],

@@ -68,7 +68,7 @@ export class Drive {
     const stretch: Stretch = { input, texts: [], report: Promise.withResolvers() };
     const onAbort = () => this.#abort.abort(input.signal.reason);
     if (input.signal.aborted) onAbort();
-    // Taken back with the step, since its signal is aborted after its end too.
+    // Taken back with the step: afterwards its signal says nothing about the turn.
     input.signal.addEventListener("abort", onAbort);
     try {
       this.#begin(stretch);
