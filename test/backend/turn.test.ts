@@ -88,7 +88,7 @@ async function held(world: World, at: Gate) {
 }
 
 async function resumed(world: World) {
-  const check = world.holdfast.checkContinuation("run-1", { purpose: "handoff" });
+  const check = await world.holdfast.checkContinuation("run-1", { purpose: "handoff" });
   if (check.decision === "park") throw new Error(check.reasons.map(({ code }) => code).join());
   return collect(world.holdfast.resume(check.continuation));
 }
@@ -700,7 +700,7 @@ describe("a turn that this process did not begin", () => {
     world.backends.assistant = driving(goesOn);
     await world.reopen();
     const again = world.holdfast.run("run-1");
-    await again.answer("question-1", "yes");
+    await again.answer("run-1.question-1", "yes");
     expect(await failure(again)).toBe("turn_lost");
   });
 });

@@ -501,7 +501,7 @@ const ROWS: readonly Row[] = [
         "answer",
       ],
     },
-    expected: { ...resumedRow, resume: NOT_ASKED, "answer 2": "run_not_active", preview: { interaction: question, remainingSteps: 2 } },
+    expected: { ...resumedRow, resume: NOT_ASKED, "answer 2": undefined, preview: { interaction: question, remainingSteps: 2 } },
   },
   {
     row: "39",
@@ -523,7 +523,7 @@ const ROWS: readonly Row[] = [
     },
     expected: {
       ...unsealedRow,
-      "answer the original": "interaction_not_open",
+      "answer the original": undefined,
       cancel: true,
       "answer the original 2": undefined,
       sealed: false,
