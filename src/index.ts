@@ -31,6 +31,7 @@ export { checkReceipt, type Receipt, receiptText } from "./agent/receipt.ts";
 export type { HandoffOptions, Run, RunEnd, RunEvent } from "./agent/run.ts";
 export type { Holdfast, RuntimeOptions, SessionOptions } from "./agent/runtime.ts";
 export type { Session, TurnOptions } from "./agent/session.ts";
+export type { PendingHandoff, ReadTurnOptions, Turn, TurnMember, TurnOutline } from "./agent/turn.ts";
 export { type FakeBackendOptions, fakeBackend, fakeComposition, type Script, type ScriptedStep } from "./backend/fake.ts";
 export { type SurveyOptions, surveyBackend } from "./backend/survey.ts";
 export type { TurnEvent, TurnInput } from "./backend/turn/contract.ts";

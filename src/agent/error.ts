@@ -327,6 +327,12 @@ export const AGENT_CODES = {
     cause: "A tool call of the run has no known outcome, and its tool does not declare that calling it again is safe.",
     remedy: "Find out what the tool did, and begin a new turn that says so.",
   },
+  turn_inconsistent: {
+    retryable: false,
+    failure: true,
+    cause: "What the runs of a turn say of each other does not fit together, so which of them decides about it cannot be told.",
+    remedy: "`holdfast verify` names what is damaged. Restore the state root from a backup, or archive the session.",
+  },
   turn_invalid: {
     retryable: false,
     cause:

@@ -17,6 +17,7 @@ import { retainSessions } from "./retention.ts";
 import { Run, type RunEvent } from "./run.ts";
 import { Session } from "./session.ts";
 import { runHandlers } from "./step.ts";
+import { type ReadTurnOptions, readTurn, type Turn, type TurnOutline } from "./turn.ts";
 import { verifyRoot } from "./verify.ts";
 
 /** Backends and what decides about continuations, and the engine's limits, clock and probes. */
@@ -139,6 +140,17 @@ export class Holdfast {
   /** Starts what is open and has no running handler: a seal that could not be written, for example. Interrupts nobody. */
   recover(): Promise<void> {
     return this.#engine.recover();
+  }
+
+  /**
+   * The turn that a run is a member of: root, tip, members, a seal that waits for its successor, and what was said. `bodies: false`
+   * reads no events and checks no chains. Throws `run_not_found`, `turn_inconsistent`, `lineage_limit`, `snapshot_damaged`,
+   * `journal_damaged`.
+   */
+  readTurn(runId: string, options: { readonly bodies: false }): TurnOutline;
+  readTurn(runId: string, options?: { readonly bodies?: true }): Turn;
+  readTurn(runId: string, options?: ReadTurnOptions): TurnOutline | Turn {
+    return readTurn(this.#engine.reader, runId, options);
   }
 
   /** Evidence, checkable offline, that a sealed turn was continued once. Throws `run_not_found`, `receipt_unavailable`. */

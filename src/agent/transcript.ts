@@ -29,13 +29,17 @@ export function lineage(reader: StoreReader, runId: string): ContextOf<"run">[] 
 
 /** Every message and tool fact of the runs that lead to `runId`, and its own. */
 export function* transcript(reader: StoreReader, runId: string): Generator<TranscriptEntry> {
-  for (const { runId: member, turnId } of lineage(reader, runId))
-    for (const row of entriesOf(reader, `run/${member}`)) {
-      // Most entries of a long run are tool facts; parse a row only where it has any fact.
-      if (row.facts === "[]") continue;
-      const entry = toEntry(reader, row);
-      for (const fact of transcriptFacts(entry)) yield { runId: member, turnId, seq: entry.seq, fact };
-    }
+  for (const member of lineage(reader, runId)) yield* runTranscript(reader, member);
+}
+
+/** Every message and tool fact of one run. */
+export function* runTranscript(reader: StoreReader, { runId, turnId }: { readonly runId: string; readonly turnId: string }) {
+  for (const row of entriesOf(reader, `run/${runId}`)) {
+    // Most entries of a long run are tool facts; parse a row only where it has any fact.
+    if (row.facts === "[]") continue;
+    const entry = toEntry(reader, row);
+    for (const fact of transcriptFacts(entry)) yield { runId, turnId, seq: entry.seq, fact } satisfies TranscriptEntry;
+  }
 }
 
 /** The user's text that a run goes on answering: the nearest run before it that recorded one. */
