@@ -1,6 +1,7 @@
 /** `holdfast`: a runtime for agent sessions whose runs can be held at a safe boundary, sealed, and continued exactly once. */
 
 import { type Holdfast, openRuntime, type RuntimeOptions } from "./agent/runtime.ts";
+import { openReceiptKey } from "./store/receipt-key.ts";
 import { type OwnedStoreOptions, openOwnedStore } from "./store/root-store.ts";
 
 export { HoldfastError } from "./actor/error.ts";
@@ -27,7 +28,7 @@ export type {
 export type { CheckOptions, Continuation, ContinuationCheck, ParkReason } from "./agent/continuation.ts";
 export { CODES } from "./agent/error.ts";
 export type { Handoff } from "./agent/handoff.ts";
-export { checkReceipt, type Receipt, receiptText } from "./agent/receipt.ts";
+export { type CheckReceiptOptions, checkReceipt, type Receipt, type ReceiptOptions, receiptText } from "./agent/receipt.ts";
 export type { HandoffOptions, Run, RunEnd, RunEvent } from "./agent/run.ts";
 export type { Holdfast, RuntimeOptions, SessionOptions } from "./agent/runtime.ts";
 export type { Session, TurnOptions } from "./agent/session.ts";
@@ -38,7 +39,9 @@ export type { TurnEvent, TurnInput } from "./backend/turn/contract.ts";
 export { type TurnBackendOptions, turnBackend } from "./backend/turn.ts";
 
 /** Where the state root is, and what works in it. */
-export interface OpenHoldfastOptions extends Omit<RuntimeOptions, "release">, Pick<OwnedStoreOptions, "busyTimeoutMs" | "synchronous"> {
+export interface OpenHoldfastOptions
+  extends Omit<RuntimeOptions, "release" | "receiptKey">,
+    Pick<OwnedStoreOptions, "busyTimeoutMs" | "synchronous"> {
   /** Directory of the state root; created, with mode 0700, where there is none. */
   readonly root: string;
 }
@@ -52,7 +55,11 @@ export async function openHoldfast(options: OpenHoldfastOptions): Promise<Holdfa
   const { root, busyTimeoutMs, synchronous, ...runtimeOptions } = options;
   const owned = openOwnedStore({ ...options, path: root, create: true });
   try {
-    return await openRuntime(owned.store, { ...runtimeOptions, release: () => owned.release() });
+    return await openRuntime(owned.store, {
+      ...runtimeOptions,
+      receiptKey: () => openReceiptKey(owned.root),
+      release: () => owned.release(),
+    });
   } catch (error) {
     owned.release();
     throw error;

@@ -1,5 +1,6 @@
 /** The agent runtime over an engine: sessions, runs, continuations. Composition only; lifecycle rules are in `machines/`. */
 
+import type { KeyObject } from "node:crypto";
 import { resolve } from "node:path";
 import { v7 } from "uuid";
 import { machines, session as sessionMachine } from "../../machines/index.ts";
@@ -12,7 +13,7 @@ import { type CheckOptions, type Continuation, type ContinuationCheck, checkCont
 import { type Embedding, type EmbeddingOptions, embeddingOf } from "./embedding.ts";
 import { agentError, codedError } from "./error.ts";
 import { Interaction } from "./interaction.ts";
-import { type Receipt, receiptOf } from "./receipt.ts";
+import { type Receipt, type ReceiptOptions, receiptOf } from "./receipt.ts";
 import { retainSessions } from "./retention.ts";
 import { Run, type RunEvent } from "./run.ts";
 import { Session } from "./session.ts";
@@ -21,7 +22,10 @@ import { type ReadTurnOptions, readTurn, type Turn, type TurnOutline } from "./t
 import { verifyRoot } from "./verify.ts";
 
 /** Backends and what decides about continuations, and the engine's limits, clock and probes. */
-export interface RuntimeOptions extends Omit<EngineOptions, "machines" | "effects">, EmbeddingOptions {}
+export interface RuntimeOptions extends Omit<EngineOptions, "machines" | "effects">, EmbeddingOptions {
+  /** Gives the private key that signs receipts, an Ed25519 key. */
+  readonly receiptKey?: () => KeyObject;
+}
 
 /** By what, where and under which permissions a session works. */
 export interface SessionOptions {
@@ -38,7 +42,7 @@ export interface SessionOptions {
 
 /** Opens the runtime on a store whose owner this process is, and recovers. */
 export async function openRuntime(store: Store, options: RuntimeOptions): Promise<Holdfast> {
-  const { backends, inspect, denials, driftPolicy, continuations, ...engineOptions } = options;
+  const { backends, inspect, denials, driftPolicy, continuations, receiptKey, ...engineOptions } = options;
   const given = { inspect, denials, driftPolicy, continuations };
   const embedding = embeddingOf({ backends, ...given } as EmbeddingOptions);
   let engine: Engine | undefined;
@@ -53,7 +57,7 @@ export async function openRuntime(store: Store, options: RuntimeOptions): Promis
   const opened = await openEngine(store, { ...engineOptions, machines, effects }, (made) => {
     engine = made;
   });
-  return new Holdfast(opened, embedding);
+  return new Holdfast(opened, embedding, receiptKey);
 }
 
 /** The agent runtime of one state root. */
@@ -63,9 +67,12 @@ export class Holdfast {
   /** Runs that this process is continuing. */
   readonly #continuing = new Set<string>();
 
-  constructor(engine: Engine, embedding: Embedding) {
+  readonly #receiptKey: (() => KeyObject) | undefined;
+
+  constructor(engine: Engine, embedding: Embedding, receiptKey?: () => KeyObject) {
     this.#engine = engine;
     this.#embedding = embedding;
+    this.#receiptKey = receiptKey;
   }
 
   /** This ownership's number; each opening of the root has a higher one. */
@@ -153,9 +160,15 @@ export class Holdfast {
     return readTurn(this.#engine.reader, runId, options);
   }
 
-  /** Evidence, checkable offline, that a sealed turn was continued once. Throws `run_not_found`, `receipt_unavailable`. */
-  receipt(runId: string): Receipt {
-    return receiptOf(this.#engine.reader, runId);
+  /**
+   * Evidence, checkable offline, that a sealed turn was continued once; with `signed`, signed by the key of the root, which is made
+   * where there is none. Throws `run_not_found`, `receipt_unavailable`, what a damaged lineage gives, and what a key that cannot be used
+   * gives (`root_invalid`, `root_insecure`, `storage_failed`).
+   */
+  receipt(runId: string, { signed = false }: ReceiptOptions = {}): Receipt {
+    if (!signed) return receiptOf(this.#engine.reader, runId);
+    if (!this.#receiptKey) throw agentError("argument_invalid", "signed: this runtime was given no key", { details: { path: "signed" } });
+    return receiptOf(this.#engine.reader, runId, this.#receiptKey());
   }
 
   /** Checks every row of the root, and what the machines promise across actors. */

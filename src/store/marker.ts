@@ -8,11 +8,11 @@
  * Next: `root.ts`.
  */
 
-import { closeSync, constants, fstatSync, linkSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
+import { linkSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { engineError } from "../actor/error.ts";
-import { errorCode, lookAt, refuseShared, syncDirectory, writePrivateFile } from "./private-file.ts";
+import { errorCode, lookAt, readPrivateFile, syncDirectory, writePrivateFile } from "./private-file.ts";
 import { freshId } from "./root-id.ts";
 
 export const MARKER = "holdfast.json";
@@ -82,7 +82,7 @@ export function readMarker(directory: string): Marker | undefined {
   const found = lookAt(path);
   if (!found) return undefined;
   if (!found.isFile()) throw engineError("root_invalid", `${path} is not a regular file.`, { details: { path } });
-  const text = readBounded(path);
+  const text = readPrivateFile(path, MARKER_LIMIT_BYTES);
   if (text === undefined) throw engineError("root_invalid", `${path} is larger than ${MARKER_LIMIT_BYTES} bytes.`, { details: { path } });
   const value = parseJson(text);
   const schema = (value as { schema?: unknown } | null | undefined)?.schema;
@@ -124,19 +124,6 @@ export function replaceMarker(directory: string, marker: Marker): void {
 
 function textOf({ rootId, place, adopting, restoring }: Marker): string {
   return `${JSON.stringify({ schema: MARKER_SCHEMA, rootId, place, adopting, restoring })}\n`;
-}
-
-function readBounded(path: string): string | undefined {
-  // Not through a link and not waiting on a pipe, should the file be exchanged after it was looked at.
-  const file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
-  try {
-    refuseShared(path, fstatSync(file));
-    const bytes = Buffer.alloc(MARKER_LIMIT_BYTES + 1);
-    const length = readSync(file, bytes, 0, bytes.length, 0);
-    return length > MARKER_LIMIT_BYTES ? undefined : bytes.toString("utf8", 0, length);
-  } finally {
-    closeSync(file);
-  }
 }
 
 function parseJson(text: string): unknown {

@@ -1,11 +1,11 @@
 /**
  * Files and directories that belong to this user alone.
  *
- * Guarantees: what is created here is 0600 from its first moment; what exists is only looked at by name (lstat), never opened:
- * opening and closing a database file behind SQLite's back would drop its POSIX locks in this process.
+ * Guarantees: what is created here is 0600 from its first moment; what exists is only looked at by name (lstat). Only small files that
+ * are no database are read: opening and closing a database file behind SQLite's back would drop its POSIX locks in this process.
  */
 
-import { closeSync, fsyncSync, lstatSync, openSync, type Stats, writeFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, fsyncSync, lstatSync, openSync, readSync, type Stats, writeFileSync } from "node:fs";
 import { engineError } from "../actor/error.ts";
 
 const WINDOWS = process.platform === "win32";
@@ -29,6 +29,20 @@ export function writePrivateFile(path: string, text: string): void {
   try {
     writeFileSync(file, text);
     fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The text of a file that is no database; undefined where it is larger. Throws `root_insecure` where other users can reach it. */
+export function readPrivateFile(path: string, limitBytes: number): string | undefined {
+  // Not through a link and not waiting on a pipe, should the file be exchanged after it was looked at.
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  try {
+    refuseShared(path, fstatSync(file));
+    const bytes = Buffer.alloc(limitBytes + 1);
+    const length = readSync(file, bytes, 0, bytes.length, 0);
+    return length > limitBytes ? undefined : bytes.toString("utf8", 0, length);
   } finally {
     closeSync(file);
   }

@@ -16,8 +16,10 @@ import { createPrivateFile, errorCode, lookAt, refuseShared, syncDirectory } fro
 import { freshId } from "./root-id.ts";
 
 const DATABASE = "holdfast.db";
+/** The key that signs the receipts of a root; made by the first that is signed. */
+export const RECEIPT_KEY = "receipt-key.pem";
 /** What a root is made of. Each is looked at before the root is used. */
-const FILES = [MARKER, DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`, `${DATABASE}-journal`, "owner.db", "owner.json"];
+const FILES = [MARKER, DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`, `${DATABASE}-journal`, "owner.db", "owner.json", RECEIPT_KEY];
 
 /** Where a state root is, and which it is. */
 export interface Root {
