@@ -87,11 +87,11 @@ export interface CheckReceiptOptions {
 }
 
 /**
- * The receipt of the handoff that a run was sealed for, or that created it, signed where a private key is given. The journals that it
- * stands on are verified first. Throws `run_not_found`, `receipt_unavailable`, `journal_damaged`, `snapshot_damaged`, `lineage_cycle`,
+ * The receipt of the handoff that a run was sealed for, or that created it, signed where there is a private key, asked for last. The
+ * journals that it stands on are verified first. Throws `run_not_found`, `receipt_unavailable`, `journal_damaged`, `snapshot_damaged`, `lineage_cycle`,
  * `lineage_limit`, `lineage_mismatch`.
  */
-export function receiptOf(reader: StoreReader, runId: string, key?: KeyObject): Extract<Receipt, { format: "holdfast.receipt.v2" }> {
+export function receiptOf(reader: StoreReader, runId: string, key?: () => KeyObject): Extract<Receipt, { format: "holdfast.receipt.v2" }> {
   const run = contextOf(reader, "run", runId);
   if (!run) throw agentError("run_not_found", `there is no run ${runId}`);
   const handoffId = run.source.kind === "handoff" ? run.source.handoffId : run.handoff?.handoffId;
@@ -117,7 +117,7 @@ export function receiptOf(reader: StoreReader, runId: string, key?: KeyObject): 
     boundary: { segments, digest: boundaryDigest(segments) },
   };
   const digest = sha256(canonical(content));
-  return { ...content, digest, ...(key ? { signature: signatureOf(digest, key) } : {}) };
+  return { ...content, digest, ...(key ? { signature: signatureOf(digest, key()) } : {}) };
 }
 
 /** The entry that states a fact, alone or with all before it. */
@@ -196,7 +196,10 @@ function statedIn({ actor, entries, hash }: Part): readonly Record<string, any>[
     const blob = () => (stated === undefined ? undefined : Buffer.from(stated, "utf8"));
     const facts = factsOf({ blob }, { ...row, actor, hash });
     // A text that nothing refers to would be bound by nothing.
-    if (stated !== undefined && inflated({ blob }, { ...row, actor, hash, event: "", actions: "" }).facts !== stated)
+    if (
+      stated !== undefined &&
+      (stated === row.facts || inflated({ blob }, { ...row, actor, hash, event: "", actions: "" }).facts !== stated)
+    )
       throw agentError("receipt_invalid", "the receipt does not hold: it has facts that no entry refers to");
     return facts;
   });

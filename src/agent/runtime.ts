@@ -168,7 +168,7 @@ export class Holdfast {
   receipt(runId: string, { signed = false }: ReceiptOptions = {}): Receipt {
     if (!signed) return receiptOf(this.#engine.reader, runId);
     if (!this.#receiptKey) throw agentError("argument_invalid", "signed: this runtime was given no key", { details: { path: "signed" } });
-    return receiptOf(this.#engine.reader, runId, this.#receiptKey());
+    return receiptOf(this.#engine.reader, runId, this.#receiptKey);
   }
 
   /** Checks every row of the root, and what the machines promise across actors. */

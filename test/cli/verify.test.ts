@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -136,6 +137,51 @@ describe("holdfast verify", () => {
       expect(verified, `byte ${at}`).toMatchObject({ code: 1, json: { ok: false, faults: [{ code: "receipt_invalid", seq: null }] } });
       expect(verified.json.faults[0].actor).toBe(`run/${run}`);
     }
+  });
+
+  it("checks a signed receipt against the key of its root, which is printed for others, and against no other", async () => {
+    const root = copy();
+    // As a copy that was adopted, for one that was not signs nothing.
+    expect((await holdfast(["receipt", run, "--root", root, "--sign", "--json"])).json.error.code).toBe("root_moved");
+    await holdfast(["adopt", "--copied", "--root", root]);
+    const [path, plain, key, strange] = ["signed.json", "plain.json", "key.pem", "strange.pem"].map((name) =>
+      join(temporaryFolder(), name),
+    ) as [string, string, string, string];
+    const signed = await holdfast(["receipt", run, "--root", root, "--sign", "--out", path]);
+    expect(signed).toMatchObject({ code: 0, stdout: expect.stringContaining("Signed   by the key ") });
+    await holdfast(["receipt", run, "--root", root, "--out", plain]);
+    expect((await holdfast(["receipt", "--public-key", "--root", root, "--out", key])).stdout).toContain(key);
+    const printed = await holdfast(["receipt", "--public-key", "--root", root]);
+    expect(printed).toMatchObject({ code: 0, stdout: readFileSync(key, "utf8") });
+    const { signature } = JSON.parse(readFileSync(path, "utf8"));
+    expect(printed.stdout).toContain(signature.publicKey);
+    const verify = (file: string, ...options: string[]) => holdfast(["verify", "--receipt", file, ...options, "--json"]);
+    expect(await verify(path, "--public-key", key)).toMatchObject({
+      code: 0,
+      json: { ok: true, signedBy: signature.publicKey, keyGiven: true },
+    });
+    expect(await verify(path)).toMatchObject({ code: 0, json: { ok: true, signedBy: signature.publicKey, keyGiven: false } });
+    expect(await verify(plain)).toMatchObject({ code: 0, json: { ok: true, signedBy: null } });
+    expect(await verify(plain, "--public-key", key)).toMatchObject({ code: 1, json: { faults: [{ code: "receipt_invalid" }] } });
+    writeFileSync(strange, generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "pem" }));
+    expect(await verify(path, "--public-key", strange)).toMatchObject({ code: 1, json: { faults: [{ code: "receipt_invalid" }] } });
+    const told = await holdfast(["verify", "--receipt", plain]);
+    expect(told.stdout).toContain("not signed");
+  });
+
+  it.each([
+    { args: ["verify", "--public-key", "key.pem"], path: "--public-key" },
+    { args: ["verify", "--receipt", "README.md", "--public-key", "no-such-file"], path: "--public-key" },
+    { args: ["verify", "--receipt", "README.md", "--public-key", "README.md"], path: "--public-key" },
+    { args: ["receipt"], path: "RUN" },
+    { args: ["receipt", "some-run", "--public-key"], path: "--public-key" },
+    { args: ["receipt", "--sign", "--public-key"], path: "--public-key" },
+  ])("refuses $args, which does not say what is meant", async ({ args, path }) => {
+    const cwd = join(place, "project");
+    expect(await holdfast([...args, "--root", original, "--json"], { cwd })).toMatchObject({
+      code: 2,
+      json: { error: { code: "argument_invalid", details: { path } } },
+    });
   });
 
   it("reads a damaged root as far as it goes: ls and show still work", async () => {

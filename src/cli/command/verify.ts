@@ -1,5 +1,6 @@
 /** `holdfast verify`: a whole state root checked against its journals, or one receipt checked without a root. */
 
+import type { KeyObject } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { registerAll } from "../../actor/engine.ts";
@@ -9,6 +10,7 @@ import type { StoreReader } from "../../actor/store.ts";
 import type { Verified } from "../../actor/verify.ts";
 import { agentError } from "../../agent/error.ts";
 import { checkReceipt } from "../../agent/receipt.ts";
+import { publicKeyOf } from "../../agent/receipt-signature.ts";
 import { verifyRoot } from "../../agent/verify.ts";
 import { machinesFor } from "../acting.ts";
 import { EXIT } from "../exit.ts";
@@ -20,13 +22,19 @@ import type { Screen } from "../screen.ts";
 
 export interface VerifyOptions extends CommonOptions {
   readonly receipt?: string;
+  readonly publicKey?: string;
   readonly machines?: string;
 }
 
 const RECEIPT_BYTES = 64 * 1024 * 1024;
+const KEY_BYTES = 16 * 1024;
 
 export async function verifyCommand(options: VerifyOptions, screen: Screen): Promise<Result> {
-  if (options.receipt !== undefined) return verifyReceipt(resolve(options.receipt), screen);
+  if (options.receipt !== undefined) return verifyReceipt(resolve(options.receipt), options.publicKey, screen);
+  if (options.publicKey !== undefined)
+    throw agentError("argument_invalid", "--public-key: it is for checking a receipt; name that too: --receipt FILE", {
+      details: { path: "--public-key" },
+    });
   const machines = options.machines === undefined ? [] : await machinesFor(options);
   // Here, where it is a refusal: inside the check it would be a fault of the root.
   registerAll(machines);
@@ -71,17 +79,20 @@ function faultLine({ code, actor, seq, message }: Fault): string {
   return `  ${oneLine(code)}  ${actor === null ? "the root" : oneLine(actor)}${seq === null ? "" : `, entry ${seq}`}: ${oneLine(message)}`;
 }
 
-function verifyReceipt(path: string, screen: Screen): Result {
-  const text = readReceipt(path);
+function verifyReceipt(path: string, keyFile: string | undefined, screen: Screen): Result {
+  const text = readGiven(path, "--receipt", "a receipt's file", RECEIPT_BYTES);
+  const publicKey = keyFile === undefined ? undefined : readKey(resolve(keyFile));
   try {
-    const receipt = checkReceipt(text);
+    const receipt = checkReceipt(text, publicKey === undefined ? {} : { publicKey });
     const { rootId, sessionId, turnId, sourceRunId, successorRunId } = receipt;
     const proven = { root: rootId, session: sessionId, turn: turnId, sealed: sourceRunId, successor: successorRunId };
+    const signedBy = "signature" in receipt ? (receipt.signature?.publicKey ?? null) : null;
     return {
       exit: EXIT.done,
-      document: { ok: true, receipt: path, ...proven, faults: [] },
+      document: { ok: true, receipt: path, ...proven, signedBy, keyGiven: publicKey !== undefined, faults: [] },
       lines: [
         `${screen.style("green", "ok")}  run ${oneLine(sourceRunId)} was sealed, and continued once, by run ${oneLine(successorRunId)}`,
+        `    ${signatureLine(signedBy, publicKey !== undefined)}`,
       ],
     };
   } catch (error) {
@@ -101,9 +112,23 @@ function claimedActor(text: string): string | null {
   return id === undefined ? null : `run/${id}`;
 }
 
-function readReceipt(path: string): string {
-  const refuse = (problem: string, cause?: unknown) =>
-    agentError("argument_invalid", `--receipt: ${path} ${problem}; expected a receipt's file`, { cause, details: { path: "--receipt" } });
+function signatureLine(signedBy: string | null, keyGiven: boolean): string {
+  if (signedBy === null) return "not signed: it proves nothing against someone who made a whole root for it";
+  return keyGiven ? "signed by the key that was given" : `signed by the key ${signedBy}; whose that is, --public-key FILE tells`;
+}
+
+/** Here, where a key that is none is a refusal: inside the check it would be a fault of the receipt. */
+function readKey(path: string): KeyObject {
+  const text = readGiven(path, "--public-key", "a public key in PEM", KEY_BYTES);
+  try {
+    return publicKeyOf(text);
+  } catch (cause) {
+    throw refusal("--public-key", path, "holds no Ed25519 public key", "what `holdfast receipt --public-key` printed", cause);
+  }
+}
+
+function readGiven(path: string, field: string, expected: string, limitBytes: number): string {
+  const refuse = (problem: string, cause?: unknown) => refusal(field, path, problem, expected, cause);
   let found: ReturnType<typeof statSync>;
   try {
     found = statSync(path);
@@ -111,10 +136,14 @@ function readReceipt(path: string): string {
     throw refuse("cannot be read", cause);
   }
   if (!found.isFile()) throw refuse("is not a regular file");
-  if (found.size > RECEIPT_BYTES) throw refuse(`has ${found.size} bytes, and ${RECEIPT_BYTES} are allowed`);
+  if (found.size > limitBytes) throw refuse(`has ${found.size} bytes, and ${limitBytes} are allowed`);
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
     throw refuse("cannot be read", cause);
   }
+}
+
+function refusal(field: string, path: string, problem: string, expected: string, cause?: unknown): HoldfastError {
+  return agentError("argument_invalid", `${field}: ${path} ${problem}; expected ${expected}`, { cause, details: { path: field } });
 }

@@ -34,21 +34,26 @@ export function addProofs(add: Add, perform: Perform): void {
   const verify = add("verify", "check every row of a state root against its journal, or a receipt offline", [
     "verify",
     "verify --root ./state --machines machines/index.ts",
-    "verify --receipt 0199c3f2-6b1e-7c11-9a53-0d4a5be21f6e.receipt.json",
+    "verify --receipt 0199c3f2-6b1e-7c11-9a53-0d4a5be21f6e.receipt.json --public-key root-key.pem",
   ])
     .usage("[options]")
     .option("--machines <FILE>", "a module that exports more machines: without its machine an actor is checked but not folded again")
-    .option("--receipt <FILE>", "check this receipt instead; needs no state root");
+    .option("--receipt <FILE>", "check this receipt instead; needs no state root")
+    .option("--public-key <FILE>", "the receipt must be signed by this key, which `holdfast receipt --public-key` printed");
   withCommon(verify).action((options) =>
     perform(async (screen) => (await import("../command/verify.ts")).verifyCommand(options, screen), options.json === true),
   );
   const receipt = add("receipt", "write the receipt of a handed-off turn: evidence of its one successor", [
     "receipt 0199c3f2-6b1e-7c11-9a53-0d4a5be21f6e --out receipt.json",
+    "receipt 5be21f6e --sign",
+    "receipt --public-key --out root-key.pem",
   ])
-    .usage("RUN [options]")
-    .argument("<RUN>", `the id of the sealed run or of its successor, ${PART}`)
-    .option("--out <FILE>", "the receipt's file (default: RUN.receipt.json in the current folder)");
-  withCommon(receipt).action((id: string, options) =>
+    .usage("RUN [options] | --public-key [options]")
+    .argument("[RUN]", `the id of the sealed run or of its successor, ${PART}`)
+    .option("--sign", "sign it with the key of the root, which is made where there is none")
+    .option("--public-key", "print the public half of that key instead, for those who check receipts")
+    .option("--out <FILE>", "the file (default: RUN.receipt.json in the current folder; of a key, stdout)");
+  withCommon(receipt).action((id: string | undefined, options) =>
     perform(async (screen) => (await import("../command/receipt.ts")).receiptCommand(id, options, screen), options.json === true),
   );
   const upgrade = add("upgrade-check", "before a deploy: tell what other machines would make of every unfinished actor", [
