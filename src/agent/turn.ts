@@ -115,10 +115,12 @@ function rootOf(read: (id: string) => StoredRun, given: StoredRun): StoredRun {
   return read(rootRunId);
 }
 
-/** Throws where a run on the way cannot be a member of the turn that was asked for, or is one too many. */
+/**
+ * Throws where a run on the way cannot be a member of the turn that was asked for, or is one too many. None comes twice: each was opened
+ * under the seal of one other, and the root under none.
+ */
 function demandMember(run: StoredRun, { identity: asked }: StoredRun, before: readonly TurnMember[]): void {
-  const { sessionId, turnId, rootRunId, runId } = run.identity;
-  demand(!before.some((member) => member.runId === runId), run, "would be a member of its turn twice");
+  const { sessionId, turnId, rootRunId } = run.identity;
   demand(sessionId === asked.sessionId && turnId === asked.turnId, run, "belongs to another turn or session");
   demand(rootRunId === asked.rootRunId, run, `names another root, ${rootRunId}`);
   if (before.length === LINEAGE_LIMIT)
@@ -152,7 +154,6 @@ function successorOf(reader: StoreReader, run: StoredRun, seal: Seal, read: (id:
   const { runId, rootRunId } = run.identity;
   const { handoffId, claimId, successorRunId } = seal;
   demand(seal.rootRunId === rootRunId, run, `was sealed for a turn with the root ${seal.rootRunId}`);
-  demand(successorRunId !== runId && successorRunId !== rootRunId, run, `was sealed for the successor ${successorRunId}, which is not new`);
   const address = `run/${successorRunId}`;
   // Who owns the boundary was written by the commit that made the successor, so it outlives a row that was removed by force.
   const owner = reader.identity(`boundary/${runId}`);

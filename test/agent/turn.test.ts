@@ -139,22 +139,30 @@ describe("no tip is guessed where", () => {
     ],
     ["the root names another root", "turn_inconsistent", (world) => claim(world, "original-run", "rootRunId", "other")],
     ["the seal names another root", "turn_inconsistent", (world) => seal(world, { rootRunId: "other" })],
-    ["the seal names its own run", "turn_inconsistent", (world) => seal(world, { successorRunId: "original-run" })],
     ["the seal names another successor", "turn_inconsistent", (world) => seal(world, { successorRunId: "other" })],
     ["the seal cannot be read", "turn_inconsistent", (world) => seal(world, { claimId: 1 })],
     ["the seal is no list of facts", "journal_damaged", (world) => state(world, "original-run", { facts: "none" })],
     ["the sealed run states nothing at its end", "turn_inconsistent", (world) => state(world, "original-run", [])],
     ["the sealed run states an outcome as well", "turn_inconsistent", (world) => state(world, "original-run", [sealOf(world), COMPLETED])],
     ["the last run is unfinished and states its end", "turn_inconsistent", (world) => unfinished(world, "successor-run")],
+    ["the seal names the root", "turn_inconsistent", (world) => seal(world, { successorRunId: "original-run", rootRunId: "original-run" })],
     [
-      "the sealed run's row is not at its last entry",
+      "the last run ended with a fact that cannot be read",
       "turn_inconsistent",
-      (world) => world.tamper("UPDATE actors SET seq = seq - 1 WHERE address = 'run/original-run'"),
+      (world) => state(world, "successor-run", [{ ...COMPLETED, kind: "odd" }]),
     ],
     [
-      "the sealed run's row has another hash than its last entry",
+      "the last run's row is behind its last entry",
       "turn_inconsistent",
-      (world) => world.tamper("UPDATE actors SET hash = 'x' WHERE address = 'run/original-run'"),
+      (world) =>
+        world.tamper(
+          "UPDATE actors SET status = 'active', (seq, hash) = (SELECT seq, hash FROM journal WHERE actor = address ORDER BY seq DESC LIMIT 1 OFFSET 1) WHERE address = 'run/successor-run'",
+        ),
+    ],
+    [
+      "the last run's row has another hash than its last entry",
+      "turn_inconsistent",
+      (world) => world.tamper("UPDATE actors SET hash = 'x' WHERE address = 'run/successor-run'"),
     ],
     [
       "the root's last entry is missing",
@@ -199,6 +207,12 @@ describe("no tip is guessed where", () => {
     world.tamper("UPDATE actors SET snapshot = json_set(snapshot, '$.context.sealSeq', 1) WHERE address = 'handoff/handoff-1'");
     expect(await outline(world, "original-run")).toBe("turn_inconsistent");
     world.tamper("DELETE FROM actors WHERE address = 'handoff/handoff-1'");
+    expect(await outline(world, "original-run")).toBe("turn_inconsistent");
+  });
+
+  it("a sealed turn's seal cannot be read", async () => {
+    const world = await sealedTurn();
+    seal(world, { claimId: 1 });
     expect(await outline(world, "original-run")).toBe("turn_inconsistent");
   });
 
