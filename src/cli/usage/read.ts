@@ -48,7 +48,7 @@ export function addProofs(add: Add, perform: Perform): void {
     "receipt 5be21f6e --sign",
     "receipt --public-key --out root-key.pem",
   ])
-    .usage("RUN [options] | --public-key [options]")
+    .usage("[RUN] [options]")
     .argument("[RUN]", `the id of the sealed run or of its successor, ${PART}`)
     .option("--sign", "sign it with the key of the root, which is made where there is none")
     .option("--public-key", "print the public half of that key instead, for those who check receipts")
