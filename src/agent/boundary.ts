@@ -161,7 +161,8 @@ function openingOf(reader: StoreReader, { address }: ActorRow): StoredRun["ident
 function jointFault({ identity: own }: StoredRun, segments: readonly Segment[], before: StoredRun | undefined): string | undefined {
   const { source, turnId } = own;
   const beginsTurn = own.rootRunId === own.runId && !segments.some((segment) => segment.turnId === turnId);
-  if (source.kind === "fresh" || source.kind === "copy" || !before) return beginsTurn ? undefined : `begins a turn and names ${own.rootRunId} as its root`;
+  if (source.kind === "fresh" || source.kind === "copy" || !before)
+    return beginsTurn ? undefined : `begins a turn and names ${own.rootRunId} as its root`;
   const { row, identity: origin } = before;
   if (row.status !== "final") return `continues ${origin.runId}, which has not ended`;
   if (own.sessionId !== origin.sessionId) return `continues a run of another session (${origin.sessionId})`;

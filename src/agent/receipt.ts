@@ -9,13 +9,14 @@
 
 import type { KeyObject } from "node:crypto";
 import { z } from "zod";
+import { LINEAGE_LIMIT } from "../../machines/schema.ts";
 import { HoldfastError } from "../actor/error.ts";
 import { firstIssue } from "../actor/input.ts";
 import { bodyOf, hashOf, inflated, NO_HASH } from "../actor/journal.ts";
 import { canonical, sha256 } from "../actor/json.ts";
 import { entriesOf } from "../actor/page.ts";
 import type { JournalRow, StoreReader } from "../actor/store.ts";
-import { boundaryDigest, factsOf, LINEAGE_LIMIT, type Segment, segmentsOf } from "./boundary.ts";
+import { boundaryDigest, factsOf, type Segment, segmentsOf } from "./boundary.ts";
 import { agentError } from "./error.ts";
 import { publicKeyOf, signatureFault, signatureOf, signatureSchema } from "./receipt-signature.ts";
 import { contextOf } from "./snapshot.ts";

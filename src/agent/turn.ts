@@ -7,10 +7,10 @@
 
 import { z } from "zod";
 import type { Outcome, Seal } from "../../machines/index.ts";
+import { LINEAGE_LIMIT } from "../../machines/schema.ts";
 import { entryAt } from "../actor/page.ts";
 import type { StoreReader } from "../actor/store.ts";
 import type { TranscriptEntry } from "./backend.ts";
-import { LINEAGE_LIMIT } from "../../machines/schema.ts";
 import { factsOf, isHead, type StoredRun, storedRun } from "./boundary.ts";
 import { agentError } from "./error.ts";
 import { contextOf } from "./snapshot.ts";

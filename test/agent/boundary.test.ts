@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { boundaryDigest, LINEAGE_LIMIT, segmentsOf } from "../../src/agent/boundary.ts";
+import { LINEAGE_LIMIT } from "../../machines/schema.ts";
+import { boundaryDigest, segmentsOf } from "../../src/agent/boundary.ts";
 import { Play, SEAL } from "../scenarios/play.ts";
 import { claim, continued, lengthen, sealedTurn } from "./lineage.ts";
 import { codeOf, type World } from "./world.ts";

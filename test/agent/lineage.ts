@@ -13,7 +13,7 @@ export async function continued(): Promise<World> {
     acts: [...SEAL, "check", "begin to resume", "end of the successor"] satisfies readonly Act[],
     steps: { "successor-run#1": { report: fails } },
   });
-  const check = world.holdfast.checkContinuation("successor-run");
+  const check = await world.holdfast.checkContinuation("successor-run");
   if (check.decision === "park") throw new Error(JSON.stringify(check.reasons));
   await collect(world.holdfast.resume({ ...check.continuation, runId: "third-run", turnId: "next-turn" }));
   return world;

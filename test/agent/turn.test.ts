@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LINEAGE_LIMIT } from "../../src/agent/boundary.ts";
+import { LINEAGE_LIMIT } from "../../machines/schema.ts";
 import { HOLD, Play, SEAL } from "../scenarios/play.ts";
 import { COMPLETED, claim, continued, copyRun, handedOffOnce, handedOffTwice, lengthenTurn, sealedTurn, state } from "./lineage.ts";
 import { codeOf, type World } from "./world.ts";
