@@ -8,7 +8,7 @@ import { fakeBackend, openHoldfast } from "../../src/index.ts";
 import { faultPoints } from "../../src/testing/index.ts";
 import { committed } from "../actor/held.ts";
 import { put, temporaryFolder } from "../backend/survey/folder.ts";
-import { type Ended, holdfast } from "./command.ts";
+import { type Ended, holdfast, holdfastProcess } from "./command.ts";
 import { ORDER_FILE, openShop, shop } from "./shop.ts";
 
 const EFFECT = "order/order-exhausted:2:1";
@@ -18,10 +18,14 @@ function act(root: string, ...args: string[]): Promise<Ended> {
   return holdfast([...args, "--root", root, "--json"]);
 }
 
+function actInProcess(root: string, ...args: string[]): Promise<Ended> {
+  return holdfastProcess([...args, "--root", root, "--json"]);
+}
+
 describe("holdfast retry", () => {
   it("opens an exhausted effect again, runs nothing, and says who will", async () => {
     const root = await shop();
-    const retried = await holdfast(["retry", "order-exhausted", ...MACHINES, "--root", root]);
+    const retried = await holdfastProcess(["retry", "order-exhausted", ...MACHINES, "--root", root]);
     expect(retried).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("it was exhausted") });
     expect(retried.stdout).toContain("charge waits for the next owner with the handler");
     expect((await act(root, "ls", "effects")).json.items).toMatchObject([{ key: EFFECT, state: "open", error: null }]);
@@ -47,8 +51,8 @@ describe("holdfast retry", () => {
     expect(short.stderr).toContain("`holdfast ls effects` lists the keys");
     await using _ = await openShop(root);
     const [document, text] = await Promise.all([
-      act(root, "retry", EFFECT, ...MACHINES),
-      holdfast(["release", "order-aside", "--root", root]),
+      actInProcess(root, "retry", EFFECT, ...MACHINES),
+      holdfastProcess(["release", "order-aside", "--root", root]),
     ]);
     expect(document).toMatchObject({ code: 2, json: { error: { code: "root_owned", details: { pid: process.pid } } } });
     expect(text).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(new RegExp(`process ${process.pid} \\([^)]+\\)`)) });
@@ -58,7 +62,7 @@ describe("holdfast retry", () => {
 describe("holdfast resolve", () => {
   it("settles an effect with a result: its machine goes on, and what it asks for waits for the next owner", async () => {
     const root = await shop();
-    expect((await act(root, "resolve", EFFECT, ...MACHINES, "--output", '"receipt-1"')).json).toEqual({
+    expect((await actInProcess(root, "resolve", EFFECT, ...MACHINES, "--output", '"receipt-1"')).json).toEqual({
       effect: EFFECT,
       name: "charge",
       outcome: "done",
@@ -122,7 +126,7 @@ describe("holdfast release", () => {
       .replaceAll(/from "(\.[^"]+)"/g, (_, path) => `from "${new URL(path, here).href}"`)
       .replaceAll(/from "(xstate|zod)"/g, (_, name) => `from "${import.meta.resolve(name)}"`);
     put(folder, "mended.ts", mended);
-    expect((await act(root, "release", "order-aside", "--machines", join(folder, "mended.ts"))).json).toMatchObject({
+    expect((await actInProcess(root, "release", "order-aside", "--machines", join(folder, "mended.ts"))).json).toMatchObject({
       actor: "order/order-aside",
       was: "event_poisoned",
       delivered: 2,
@@ -143,7 +147,7 @@ describe("holdfast retain", () => {
       blobs: 0,
     });
     expect((await act(root, "retain", "--final", "0s", "--state", "shipped")).json).toMatchObject({ actors: 0 });
-    const forgotten = await holdfast(["retain", "--final", "0s", "--machine", "order", "--dead-letters", "0s", "--root", root]);
+    const forgotten = await holdfastProcess(["retain", "--final", "0s", "--machine", "order", "--dead-letters", "0s", "--root", root]);
     // Those for whom a release will deliver them stay.
     expect(forgotten.stdout).toBe("Forgotten: 1 final actor, 1 dead letter.\n");
     expect((await act(root, "show", "order/order-ended")).json.error.code).toBe("actor_not_found");
@@ -189,13 +193,13 @@ describe("holdfast backup and adopt", () => {
     const folder = temporaryFolder();
     const file = join(folder, "monday.db");
     const engine = await openShop(root);
-    const written = await act(root, "backup", file);
+    const written = await actInProcess(root, "backup", file);
     await engine.close();
     expect(written).toMatchObject({ code: 0, json: { file, rootId: expect.any(String), bytes: expect.any(Number) } });
     expect(await act(root, "backup", file)).toMatchObject({ code: 2, json: { error: { code: "file_exists" } } });
     expect(await act(root, "backup", join(folder, "no", "file"))).toMatchObject({ code: 2, json: { error: { code: "argument_invalid" } } });
     const restored = join(folder, "restored");
-    expect(await act(restored, "adopt", "--copied", "--from", file)).toMatchObject({
+    expect(await actInProcess(restored, "adopt", "--copied", "--from", file)).toMatchObject({
       code: 0,
       json: { root: restored, as: "copied", rootId: expect.not.stringMatching(written.json.rootId) },
     });
@@ -241,7 +245,7 @@ describe("holdfast upgrade-check", () => {
       `import { orderOf } from ${JSON.stringify(pathToFileURL(ORDER_FILE).href)};\nexport const order = orderOf("${version}", ${migrations});\n`;
     put(folder, "two.ts", versions("2", `{ "1": { to: "2", migrate: (stored: any) => stored } }`));
     put(folder, "three.ts", versions("3", "{}"));
-    const check = (...options: string[]) => act(root, "upgrade-check", ...options);
+    const check = (...options: string[]) => actInProcess(root, "upgrade-check", ...options);
 
     expect(await check(...MACHINES)).toMatchObject({
       code: 0,
@@ -257,7 +261,7 @@ describe("holdfast upgrade-check", () => {
       expect.objectContaining({ actor: "order/order-aside", verdict: "quarantined", code: "actor_quarantined" }),
       expect.objectContaining({ actor: "order/order-open", verdict: "migratable" }),
     ]);
-    const three = await holdfast(["upgrade-check", "--machines", join(folder, "three.ts"), "--root", root]);
+    const three = await holdfastProcess(["upgrade-check", "--machines", join(folder, "three.ts"), "--root", root]);
     expect(three.code).toBe(1);
     expect(three.stdout).toContain("machine_version_unknown: no migration leads from version 1 to 3");
     expect(three.stdout).toContain("release it before the deploy or after");

@@ -1,4 +1,4 @@
-/** The real command in a real process, and roots for it to work on. */
+/** The command, in this process or in one of its own, and roots for it to work on. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import type { Run } from "../../src/agent/run.ts";
 import type { SurveyOptions } from "../../src/backend/survey.ts";
+import { main } from "../../src/cli/main.ts";
 import { type Holdfast, openHoldfast, surveyBackend } from "../../src/index.ts";
 
 export const bin = fileURLToPath(new URL("../../src/cli/bin.ts", import.meta.url));
@@ -20,13 +21,61 @@ export interface Ended {
 
 export interface CallOptions {
   readonly cwd?: string;
+}
+
+export interface ProcessOptions extends CallOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Called with all of stderr so far, whenever there is more. */
   readonly onStderr?: (text: string, child: ChildProcess) => void;
 }
 
-/** Carries out `holdfast ARGS`. */
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Carries out `holdfast ARGS` in this process, one at a time. Each command is also called once, to its end, with `holdfastProcess`:
+ * only there can be seen that it ends, that its output arrives, and its lock.
+ */
 export function holdfast(args: readonly string[], options: CallOptions = {}): Promise<Ended> {
+  const ended = last.then(() => carryOut(args, options.cwd ?? process.cwd()));
+  last = ended.catch(() => undefined);
+  return ended;
+}
+
+async function carryOut(args: readonly string[], cwd: string): Promise<Ended> {
+  const [home, stdout, stderr] = [process.cwd(), capture(process.stdout), capture(process.stderr)];
+  try {
+    process.chdir(cwd);
+    const code = await main(args);
+    return endedWith(code, stdout.text, stderr.text);
+  } finally {
+    process.chdir(home);
+    for (const captured of [stdout, stderr]) captured.restore();
+  }
+}
+
+/** What is written to a stream, instead of writing it. */
+function capture(stream: NodeJS.WriteStream) {
+  const { write } = stream;
+  const listeners = stream.listeners("error");
+  const captured = {
+    text: "",
+    restore() {
+      stream.write = write;
+      // The command has a process for itself, and never takes them away.
+      for (const listener of stream.listeners("error")) if (!listeners.includes(listener)) stream.off("error", listener as () => void);
+    },
+  };
+  stream.write = ((text: string, ...rest: unknown[]) => {
+    captured.text += text;
+    const done = rest.at(-1);
+    if (typeof done === "function") done();
+    return true;
+  }) as typeof write;
+  return captured;
+}
+
+/** Carries out `holdfast ARGS` in a process of its own. */
+export function holdfastProcess(args: readonly string[], options: ProcessOptions = {}): Promise<Ended> {
   const { FORCE_COLOR: _, NO_COLOR: __, ...env } = process.env;
   const child = spawn(process.execPath, [bin, ...args], {
     cwd: options.cwd,
@@ -45,15 +94,12 @@ export function holdfast(args: readonly string[], options: CallOptions = {}): Pr
   });
   return new Promise((resolve, reject) => {
     child.on("error", reject);
-    child.on("close", (code) =>
-      resolve({
-        code,
-        stdout,
-        stderr,
-        json: documentOf(stdout),
-      }),
-    );
+    child.on("close", (code) => resolve(endedWith(code, stdout, stderr)));
   });
+}
+
+function endedWith(code: number | null, stdout: string, stderr: string): Ended {
+  return { code, stdout, stderr, json: documentOf(stdout) };
 }
 
 function documentOf(text: string): unknown {

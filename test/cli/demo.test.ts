@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { entriesOf } from "../../src/actor/page.ts";
 import { openRootReader } from "../../src/store/root-store.ts";
 import { counted, folder, put, temporaryFolder } from "../backend/survey/folder.ts";
-import { bin, holdfast, manyFiles, PROJECT } from "./command.ts";
+import { bin, holdfast, holdfastProcess, manyFiles, PROJECT } from "./command.ts";
 
 interface Facts {
   readonly dispatches: number;
@@ -62,7 +62,7 @@ describe("holdfast demo", () => {
     async (_, files) => {
       const cwd = folder(files);
       const place = temporaryFolder();
-      const ended = await holdfast(["demo", cwd, "--json"], { env: { TMPDIR: place } });
+      const ended = await holdfastProcess(["demo", cwd, "--json"], { env: { TMPDIR: place } });
       expect(ended).toMatchObject({ code: 0, stderr: "" });
       const { root, report, session, turn, runs, killed, refused, receipt } = ended.json;
       expect(ended.json).toEqual({
@@ -101,7 +101,7 @@ describe("holdfast demo", () => {
     "--crash: goes on in the survey of %s without repeating a settled call, to the same report",
     async (_, files) => {
       const cwd = folder(files);
-      const ended = await holdfast(["demo", cwd, "--crash", "--json"], { env: { TMPDIR: temporaryFolder() } });
+      const ended = await holdfastProcess(["demo", cwd, "--crash", "--json"], { env: { TMPDIR: temporaryFolder() } });
       expect(ended).toMatchObject({ code: 0, stderr: "" });
       const { root, report, runs, killed } = ended.json;
       expect(ended.json).toMatchObject({
@@ -127,7 +127,7 @@ describe("holdfast demo", () => {
   it("tells a timeline that names every process, the refusals, the report and the receipt, without colour in a pipe", async () => {
     const cwd = join(folder({}), "with spaces");
     for (const [path, content] of Object.entries(PROJECT)) put(cwd, path, content);
-    const ended = await holdfast(["demo", cwd], { env: { TMPDIR: temporaryFolder() } });
+    const ended = await holdfastProcess(["demo", cwd], { env: { TMPDIR: temporaryFolder() } });
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(ended.stdout).not.toContain("\u001b");
     for (const text of ["root_owned", "continuation_already_exists", "SIGKILL", cwd, "report.md", "receipt.json (verified)", "no fault"])
@@ -138,7 +138,7 @@ describe("holdfast demo", () => {
   it("puts its state root outside a folder that holds the temporary one, and the report where --out says", async () => {
     const temporary = temporaryFolder();
     put(temporary, "a.txt", "a\n");
-    const ended = await holdfast(["demo", temporary, "--out", "report.md", "--json"], {
+    const ended = await holdfastProcess(["demo", temporary, "--out", "report.md", "--json"], {
       env: { TMPDIR: temporary, HOME: temporaryFolder() },
       cwd: temporary,
     });
@@ -149,10 +149,10 @@ describe("holdfast demo", () => {
   });
 
   it("refuses a folder that leaves no place outside it, and a root that is used", async () => {
-    expect(await holdfast(["demo", "/", "--json"])).toMatchObject({ code: 2, json: { error: { code: "argument_invalid" } } });
+    expect(await holdfastProcess(["demo", "/", "--json"])).toMatchObject({ code: 2, json: { error: { code: "argument_invalid" } } });
     const used = temporaryFolder();
     put(used, "a.txt", "");
-    expect(await holdfast(["demo", folder({}), "--root", used, "--json"])).toMatchObject({
+    expect(await holdfastProcess(["demo", folder({}), "--root", used, "--json"])).toMatchObject({
       code: 2,
       json: { error: { code: "argument_invalid" } },
     });

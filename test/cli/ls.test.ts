@@ -6,7 +6,7 @@ import { z } from "zod";
 import { openActors } from "../../src/actors.ts";
 import { LISTS } from "../../src/cli/result.ts";
 import { folder, temporaryFolder } from "../backend/survey/folder.ts";
-import { holdfast, owner, PROJECT } from "./command.ts";
+import { holdfast, holdfastProcess, owner, PROJECT } from "./command.ts";
 import { order } from "./order.ts";
 import { ORDER_FILE, openShop, shop } from "./shop.ts";
 
@@ -29,7 +29,7 @@ function napOf() {
 describe("holdfast ls", () => {
   it("lists effects with their last error and the commands that help, and invents no attempts", async () => {
     const root = await shop();
-    const { code, json } = await holdfast(["ls", "effects", "--root", root, "--json"]);
+    const { code, json } = await holdfastProcess(["ls", "effects", "--root", root, "--json"]);
     expect(code).toBe(0);
     expect(json).toEqual({
       list: "effects",
@@ -69,7 +69,7 @@ describe("holdfast ls", () => {
     const nap = napOf();
     const engine = await openActors({ root, machines: [nap] });
     await engine.create(nap, "a", { input: {} });
-    const list = () => holdfast(["ls", "timers", "--root", root, "--json"]);
+    const list = () => holdfastProcess(["ls", "timers", "--root", root, "--json"]);
     expect((await list()).json.items).toMatchObject([{ policy: "remaining", due: expect.stringMatching(/Z$/), leftMs: null }]);
     await engine.close();
     const [{ due, leftMs }] = (await list()).json.items;
@@ -83,7 +83,7 @@ describe("holdfast ls", () => {
     const root = await shop();
     await using engine = await openShop(root);
     await engine.resolve(EFFECT, { output: "receipt-1" });
-    const open = (await holdfast(["ls", "effects", "--root", root])).stdout;
+    const open = (await holdfastProcess(["ls", "effects", "--root", root])).stdout;
     expect(open).not.toContain("holdfast retry");
   });
 
@@ -151,7 +151,7 @@ describe("holdfast ls", () => {
 describe("holdfast show", () => {
   it("tells of an actor of any machine its effects, timers, dead letters, and why it was set aside, with the way out", async () => {
     const root = await shop();
-    const aside = await holdfast(["show", "order-aside", "--root", root, "--json"]);
+    const aside = await holdfastProcess(["show", "order-aside", "--root", root, "--json"]);
     expect(aside.json).toMatchObject({
       address: "order/order-aside",
       machine: "order",

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { put, temporaryFolder } from "../backend/survey/folder.ts";
-import { type Ended, holdfast } from "./command.ts";
+import { type Ended, holdfast, holdfastProcess } from "./command.ts";
 
 const from = (specifier: string) => JSON.stringify(import.meta.resolve(specifier));
 const session = pathToFileURL(join(import.meta.dirname, "../../machines/session.ts")).href;
@@ -25,7 +25,7 @@ export const other = { root: {} };
 function check(content: string, ...options: string[]): Promise<Ended> {
   const folder = temporaryFolder();
   put(folder, "machines.ts", content);
-  return holdfast(["machine", "check", join(folder, "machines.ts"), ...options]);
+  return holdfastProcess(["machine", "check", join(folder, "machines.ts"), ...options]);
 }
 
 describe("holdfast machine check", () => {

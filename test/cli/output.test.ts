@@ -3,7 +3,7 @@ import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { folder, temporaryFolder } from "../backend/survey/folder.ts";
-import { bin, holdfast, manyFiles, PROJECT } from "./command.ts";
+import { bin, holdfast, holdfastProcess, manyFiles, PROJECT } from "./command.ts";
 import { shop } from "./shop.ts";
 
 /** The command with a stdout that nobody reads. */
@@ -36,7 +36,7 @@ describe("stdout", () => {
   it("that cannot be written is told on stderr, in words and not as a stack, and exits 1", async () => {
     const root = await shop();
     for (const args of [["ls", "actors", "--root", root], ["ls", "actors", "--root", root, "--json"], ["--help"]]) {
-      const ended = await holdfast(args, { env: { NODE_OPTIONS: `--import ${FULL}` } });
+      const ended = await holdfastProcess(args, { env: { NODE_OPTIONS: `--import ${FULL}` } });
       expect(ended).toMatchObject({ code: 1, stdout: "" });
       expect(ended.stderr).toMatch(/^holdfast: output_unwritable: stdout cannot be written: ENOSPC[^\n]*\n {2}[^\n]+\n$/);
     }
@@ -75,7 +75,7 @@ describe("a signal", () => {
       ["run", "x", "--dir", cwd, "--root", join(cwd, "..", "root"), "--json"],
       ["ls", "--json"],
     ]) {
-      const ended = await holdfast(args, { cwd, env: { NODE_OPTIONS: `--import ${early}` } });
+      const ended = await holdfastProcess(args, { cwd, env: { NODE_OPTIONS: `--import ${early}` } });
       expect(ended).toMatchObject({ code: 130, stderr: "", json: { error: { code: "command_interrupted" } } });
     }
     expect(existsSync(join(cwd, "..", "root"))).toBe(false);
@@ -86,7 +86,7 @@ describe("a state root that is removed under a run", () => {
   it("is not made again for others to read", async () => {
     const root = join(temporaryFolder(), "root");
     let removed = false;
-    await holdfast(["run", "Survey it", "--dir", folder(manyFiles(500)), "--root", root], {
+    await holdfastProcess(["run", "Survey it", "--dir", folder(manyFiles(500)), "--root", root], {
       onStderr: (text) => {
         if (removed || !/^Run [\w-]+ works in/.test(text)) return;
         removed = true;

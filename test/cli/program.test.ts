@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { buildProgram } from "../../src/cli/program.ts";
 import { temporaryFolder } from "../backend/survey/folder.ts";
-import { bin, holdfast } from "./command.ts";
+import { bin, holdfast, holdfastProcess } from "./command.ts";
 
 const version = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version as string;
 const COMMANDS = [
@@ -35,14 +35,14 @@ describe("holdfast", () => {
   });
 
   it("prints its help on stdout and exits 0", async () => {
-    const ended = await holdfast(["--help"]);
+    const ended = await holdfastProcess(["--help"]);
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     for (const name of COMMANDS) expect(ended.stdout).toContain(`\n  ${name}`);
     expect(Math.max(...ended.stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
   it("prints the version of package.json", async () => {
-    expect(await holdfast(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
+    expect(await holdfastProcess(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
   });
 
   it("prints one document for --help and --version with --json", async () => {
@@ -102,7 +102,7 @@ describe("holdfast", () => {
   });
 
   it("has no colour where stdout is no terminal, also with FORCE_COLOR", async () => {
-    const ended = await holdfast(["ls"], { cwd: temporaryFolder(), env: { FORCE_COLOR: "1" } });
+    const ended = await holdfastProcess(["ls"], { cwd: temporaryFolder(), env: { FORCE_COLOR: "1" } });
     expect(ended.stdout + ended.stderr).not.toContain("\u001b");
   });
 

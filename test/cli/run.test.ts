@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { counted, folder, temporaryFolder } from "../backend/survey/folder.ts";
-import { holdfast, manyFiles, owner, PROJECT, sealedRun } from "./command.ts";
+import { holdfast, holdfastProcess, manyFiles, owner, PROJECT, sealedRun } from "./command.ts";
 
 describe("holdfast run", () => {
   it("replaces nothing but a regular file by its report", async () => {
@@ -33,7 +33,7 @@ describe("holdfast run", () => {
   it("does a survey whose numbers are those of find and grep, and leaves everything to be read", async () => {
     const cwd = folder(PROJECT);
     const root = join(temporaryFolder(), "root");
-    const ran = await holdfast(["run", "Survey it", "--dir", cwd, "--root", root, "--json"]);
+    const ran = await holdfastProcess(["run", "Survey it", "--dir", cwd, "--root", root, "--json"]);
     expect(ran.code).toBe(0);
     const { run, session, turn, report } = ran.json;
     expect(ran.json).toEqual({
@@ -99,7 +99,7 @@ describe("holdfast run", () => {
     const cwd = folder(manyFiles(3000));
     const root = join(temporaryFolder(), "root");
     let sent = false;
-    const ran = await holdfast(["run", "Survey it", "--dir", cwd, "--root", root], {
+    const ran = await holdfastProcess(["run", "Survey it", "--dir", cwd, "--root", root], {
       onStderr: (text, child) => {
         if (sent || !/^Run [\w-]+ works in/.test(text)) return;
         sent = true;
@@ -128,13 +128,13 @@ describe("a root that a living process owns", () => {
       ["resume", run.id],
       ["stop", run.id],
     ]) {
-      const refused = await holdfast([...args, "--root", root, "--json"]);
+      const refused = await holdfastProcess([...args, "--root", root, "--json"]);
       expect(refused).toMatchObject({ code: 2, json: { error: { code: "root_owned", details: { pid: process.pid } } } });
     }
-    expect((await holdfast(["stop", run.id, "--root", root])).stderr).toContain(`process ${process.pid}`);
-    expect((await holdfast(["ls", "--root", root])).stdout).toContain(run.id);
-    expect((await holdfast(["show", `run/${run.id}`, "--root", root])).stdout).toContain("completed: end_turn");
-    expect(await holdfast(["verify", "--root", root])).toMatchObject({ code: 0, stdout: "ok  2 actors, no fault\n" });
+    expect((await holdfastProcess(["stop", run.id, "--root", root])).stderr).toContain(`process ${process.pid}`);
+    expect((await holdfastProcess(["ls", "--root", root])).stdout).toContain(run.id);
+    expect((await holdfastProcess(["show", `run/${run.id}`, "--root", root])).stdout).toContain("completed: end_turn");
+    expect(await holdfastProcess(["verify", "--root", root])).toMatchObject({ code: 0, stdout: "ok  2 actors, no fault\n" });
   });
 });
 
@@ -150,11 +150,11 @@ describe("ls and show", () => {
       await run.end();
       ids.push(run.id);
     }
-    const first = (await holdfast(["ls", "--root", root, "--limit", "2", "--json"])).json;
-    const second = (await holdfast(["ls", "--root", root, "--limit", "2", "--after", String(first.next), "--json"])).json;
+    const first = (await holdfastProcess(["ls", "--root", root, "--limit", "2", "--json"])).json;
+    const second = (await holdfastProcess(["ls", "--root", root, "--limit", "2", "--after", String(first.next), "--json"])).json;
     expect([...first.items, ...second.items].map((item: { id: string }) => item.id)).toEqual(ids);
     expect(second.next).toBe(null);
-    const shown = (await holdfast(["show", ids[0] as string, "--root", root, "--limit", "3", "--after", "2", "--json"])).json;
+    const shown = (await holdfastProcess(["show", ids[0] as string, "--root", root, "--limit", "3", "--after", "2", "--json"])).json;
     expect(shown.journal.map((entry: { seq: number }) => entry.seq)).toEqual([3, 4, 5]);
     expect(shown.next).toBe(5);
   });
@@ -168,7 +168,7 @@ describe("ls and show", () => {
       ["handoff/x", "actor_not_found"],
       ["x", "actor_not_found"],
     ] as const)
-      expect(await holdfast(["show", id, "--root", root, "--json"])).toMatchObject({ code: 2, json: { error: { code } } });
+      expect(await holdfastProcess(["show", id, "--root", root, "--json"])).toMatchObject({ code: 2, json: { error: { code } } });
   });
 });
 
@@ -183,7 +183,7 @@ describe("holdfast resume and stop", () => {
       json: { error: { code: "receipt_unavailable" } },
     });
 
-    const resumed = await holdfast(["resume", run, "--root", root, "--json"]);
+    const resumed = await holdfastProcess(["resume", run, "--root", root, "--json"]);
     expect(resumed).toMatchObject({
       code: 0,
       json: { state: "completed", continues: run, survey: counted(cwd), report: join(root, "reports", "report.md") },
@@ -224,7 +224,7 @@ describe("holdfast resume and stop", () => {
     const cwd = folder(PROJECT);
     const root = join(temporaryFolder(), "root");
     const run = await sealedRun(root, cwd);
-    const stopped = await holdfast(["stop", run, "--root", root, "--json"]);
+    const stopped = await holdfastProcess(["stop", run, "--root", root, "--json"]);
     expect(stopped).toMatchObject({ code: 0, json: { state: "cancelled", continues: run } });
     expect(await holdfast(["resume", run, "--root", root, "--json"])).toMatchObject({
       code: 2,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { put, temporaryFolder } from "../backend/survey/folder.ts";
-import { handedOff, holdfast, PROJECT } from "./command.ts";
+import { handedOff, holdfast, holdfastProcess, PROJECT } from "./command.ts";
 import { ORDER_FILE, shop } from "./shop.ts";
 
 /** One root with a handed-off turn; each test damages a copy of it. */
@@ -36,7 +36,10 @@ function change(root: string, sql: string, ...values: unknown[]): void {
 
 describe("holdfast verify", () => {
   it("finds nothing in a whole root", async () => {
-    expect(await holdfast(["verify", "--root", copy(), "--json"])).toMatchObject({ code: 0, json: { ok: true, actors: 4, faults: [] } });
+    expect(await holdfastProcess(["verify", "--root", copy(), "--json"])).toMatchObject({
+      code: 0,
+      json: { ok: true, actors: 4, faults: [] },
+    });
   });
 
   it("checks actors of other machines by their chains and rows, says how many it did not fold, and folds them with --machines", async () => {
@@ -126,7 +129,7 @@ describe("holdfast verify", () => {
   it("finds each changed byte of a receipt, sampled over the file, names the run, and exits 1", async () => {
     const root = copy();
     const path = join(temporaryFolder(), "receipt.json");
-    expect((await holdfast(["receipt", run, "--root", root, "--out", path])).code).toBe(0);
+    expect((await holdfastProcess(["receipt", run, "--root", root, "--out", path])).code).toBe(0);
     const bytes = readFileSync(path);
     for (let sample = 0; sample < 8; sample++) {
       const at = Math.floor((bytes.length * sample) / 8);
