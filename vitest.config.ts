@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { LongFirst } from "./tools/test/long-first.ts";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -32,7 +33,9 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     teardownTimeout: 10_000,
-    sequence: { shuffle: false, concurrent: false, hooks: "stack" },
+    // A poll waits for what comes for certain; by default one second is all it has, also on a busy machine.
+    expect: { poll: { timeout: 60_000 } },
+    sequence: { shuffle: false, concurrent: false, hooks: "stack", sequencer: LongFirst },
     allowOnly: false,
     passWithNoTests: false,
     reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
