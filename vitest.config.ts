@@ -24,8 +24,9 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     environment: "node",
     pool: "forks",
-    // The files of one worker share its modules: nothing in src/ or machines/ keeps state of its own. `vitest run --isolate` holds that against each file alone.
+    // A process for each file costs as much as the file; fresh modules keep files apart.
     isolate: false,
+    setupFiles: ["tools/test/fresh-modules.ts"],
     // Every core: by default vitest leaves one to itself, which is half of two.
     maxWorkers: "100%",
     watch: false,
