@@ -18,7 +18,8 @@ function act(root: string, ...args: string[]): Promise<Ended> {
   return holdfast([...args, "--root", root, "--json"]);
 }
 
-function actInProcess(root: string, ...args: string[]): Promise<Ended> {
+/** In a process of its own. */
+function actApart(root: string, ...args: string[]): Promise<Ended> {
   return holdfastProcess([...args, "--root", root, "--json"]);
 }
 
@@ -51,7 +52,7 @@ describe("holdfast retry", () => {
     expect(short.stderr).toContain("`holdfast ls effects` lists the keys");
     await using _ = await openShop(root);
     const [document, text] = await Promise.all([
-      actInProcess(root, "retry", EFFECT, ...MACHINES),
+      actApart(root, "retry", EFFECT, ...MACHINES),
       holdfastProcess(["release", "order-aside", "--root", root]),
     ]);
     expect(document).toMatchObject({ code: 2, json: { error: { code: "root_owned", details: { pid: process.pid } } } });
@@ -62,7 +63,7 @@ describe("holdfast retry", () => {
 describe("holdfast resolve", () => {
   it("settles an effect with a result: its machine goes on, and what it asks for waits for the next owner", async () => {
     const root = await shop();
-    expect((await actInProcess(root, "resolve", EFFECT, ...MACHINES, "--output", '"receipt-1"')).json).toEqual({
+    expect((await actApart(root, "resolve", EFFECT, ...MACHINES, "--output", '"receipt-1"')).json).toEqual({
       effect: EFFECT,
       name: "charge",
       outcome: "done",
@@ -126,7 +127,7 @@ describe("holdfast release", () => {
       .replaceAll(/from "(\.[^"]+)"/g, (_, path) => `from "${new URL(path, here).href}"`)
       .replaceAll(/from "(xstate|zod)"/g, (_, name) => `from "${import.meta.resolve(name)}"`);
     put(folder, "mended.ts", mended);
-    expect((await actInProcess(root, "release", "order-aside", "--machines", join(folder, "mended.ts"))).json).toMatchObject({
+    expect((await actApart(root, "release", "order-aside", "--machines", join(folder, "mended.ts"))).json).toMatchObject({
       actor: "order/order-aside",
       was: "event_poisoned",
       delivered: 2,
@@ -193,13 +194,13 @@ describe("holdfast backup and adopt", () => {
     const folder = temporaryFolder();
     const file = join(folder, "monday.db");
     const engine = await openShop(root);
-    const written = await actInProcess(root, "backup", file);
+    const written = await actApart(root, "backup", file);
     await engine.close();
     expect(written).toMatchObject({ code: 0, json: { file, rootId: expect.any(String), bytes: expect.any(Number) } });
     expect(await act(root, "backup", file)).toMatchObject({ code: 2, json: { error: { code: "file_exists" } } });
     expect(await act(root, "backup", join(folder, "no", "file"))).toMatchObject({ code: 2, json: { error: { code: "argument_invalid" } } });
     const restored = join(folder, "restored");
-    expect(await actInProcess(restored, "adopt", "--copied", "--from", file)).toMatchObject({
+    expect(await actApart(restored, "adopt", "--copied", "--from", file)).toMatchObject({
       code: 0,
       json: { root: restored, as: "copied", rootId: expect.not.stringMatching(written.json.rootId) },
     });
@@ -245,7 +246,7 @@ describe("holdfast upgrade-check", () => {
       `import { orderOf } from ${JSON.stringify(pathToFileURL(ORDER_FILE).href)};\nexport const order = orderOf("${version}", ${migrations});\n`;
     put(folder, "two.ts", versions("2", `{ "1": { to: "2", migrate: (stored: any) => stored } }`));
     put(folder, "three.ts", versions("3", "{}"));
-    const check = (...options: string[]) => actInProcess(root, "upgrade-check", ...options);
+    const check = (...options: string[]) => actApart(root, "upgrade-check", ...options);
 
     expect(await check(...MACHINES)).toMatchObject({
       code: 0,
