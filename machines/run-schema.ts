@@ -134,6 +134,8 @@ const events = {
   "tool.settle": z.strictObject({ callId: id, outcome: toolOutcome, blobs: z.array(digest).max(TOOL_BLOBS).optional() }),
   "flush.done": z.strictObject({ output: z.null(), effect: effectKey }),
   "flush.failed": z.strictObject({ error: failure, effect: effectKey }),
+  /** A backend that is asked to drain says that what it committed to hand over is broken. */
+  "backend.failed": z.strictObject({ error: failure }),
   "effect.unknown": z.strictObject({ effect: effectKey, name: z.string() }),
   "interaction.answered": z.strictObject({ interactionId: id, answer }),
   "handoff.request": handoffIds,
@@ -197,6 +199,8 @@ function refusal({ value, context }: { value: unknown; context: Context }, event
       return "not_held";
     case "handoff.cancel":
       return "handoff_not_pending";
+    case "backend.failed":
+      return "run_not_active";
     case "tool.call":
       if (context.openCalls.length >= OPEN_CALLS) return "too_many_calls";
       return context.openCalls.some((open) => open.callId === event.callId) ? "call_repeated" : "run_stopping";

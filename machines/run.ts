@@ -185,13 +185,19 @@ export const run = setup({ ...rules })
         },
       },
       paused: {
-        description: "The handoff is decided, durably. What watches the run is drained; then the seal is written, also after a crash.",
+        description:
+          "The handoff is decided, durably. What watches the run is drained; then the seal is written, also after a crash. Only a stop, or the backend's word that it is broken, prevents it.",
         entry: [
           "handoffCommitted",
           { type: "deliver", params: ({ context }) => ({ to: toHandoff(context), event: { type: "handoff.committed" } }) },
           "flush",
         ],
-        on: { "flush.done": "sealed", "flush.failed": "sealed", "run.stop": stop },
+        on: {
+          "flush.done": "sealed",
+          "flush.failed": "sealed",
+          "backend.failed": { target: "failed", actions: "recordFailure" },
+          "run.stop": stop,
+        },
       },
       sealed: {
         type: "final",

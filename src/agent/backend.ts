@@ -175,6 +175,13 @@ export interface EndedInput {
   readonly runId: string;
 }
 
+/** The run that is to drain. */
+export interface FlushInput extends EndedInput {
+  readonly signal: AbortSignal;
+  /** The backend itself broke after the commit, so there is nothing to hand over: the run fails with this, and nothing is sealed. */
+  fail(error: unknown): Promise<void>;
+}
+
 /** What does the work of a run, step by step. Its duties are at the head of this file. */
 export interface Backend {
   readonly tools?: readonly Tool<any>[];
@@ -183,14 +190,9 @@ export interface Backend {
   step(input: StepInput): Promise<StepReport>;
   /**
    * A handoff was committed: let what watches this run (traces, buffers) drain before the seal is written. Bounded by 10 s; may be
-   * called again after a crash; its failure does not prevent the seal.
+   * called again after a crash; its failure does not prevent the seal. `fail` does.
    */
-  flush?(input: {
-    readonly sessionId: string;
-    readonly turnId: string;
-    readonly runId: string;
-    readonly signal: AbortSignal;
-  }): Promise<void>;
+  flush?(input: FlushInput): Promise<void>;
   /**
    * A run that this process prepared, stepped or flushed is over here: it ended, was sealed or set aside, or the runtime is closed.
    * Whatever is in memory for it can go. Called once, as a courtesy: not after a crash, which leaves nothing in memory; nobody waits for

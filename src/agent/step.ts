@@ -8,9 +8,10 @@
 import { z } from "zod";
 import type { CompositionRecord, Interaction as InteractionRecord } from "../../machines/index.ts";
 import type { Engine } from "../actor/engine.ts";
+import { codeOf, messageOf } from "../actor/error.ts";
 import type { EffectCall, EffectHandler } from "../actor/handler.ts";
 import { firstIssue } from "../actor/input.ts";
-import { canonical, sha256 } from "../actor/json.ts";
+import { canonical, type Json, sha256 } from "../actor/json.ts";
 import type { Backend, StepInput, StepReport } from "./backend.ts";
 import { recordOf } from "./composition.ts";
 import type { Embedding } from "./embedding.ts";
@@ -82,7 +83,15 @@ export function runHandlers(duties: StepDuties): Record<"prepare" | "step" | "fl
     },
     flush: async (call) => {
       const { context, backend } = at(call);
-      await backend.flush?.({ sessionId: context.sessionId, turnId: context.turnId, runId: context.runId, signal: call.signal });
+      const { sessionId, turnId, runId } = context;
+      await backend.flush?.({
+        ...{ sessionId, turnId, runId, signal: call.signal },
+        fail: async (error) => {
+          const { code, message } = { code: codeOf(error, "effect_failed"), message: messageOf(error).slice(0, 4000).toWellFormed() };
+          const failed: { readonly type: string; readonly error: Json } = { type: "backend.failed", error: { code, message } };
+          await call.send(failed);
+        },
+      });
       return null;
     },
   };

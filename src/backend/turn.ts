@@ -16,7 +16,7 @@ import { Drive } from "./turn/drive.ts";
 export interface TurnBackendOptions extends Pick<Backend, "tools" | "prepare" | "flush"> {
   /**
    * Drives one turn. It ends after `complete`, after `pause`, or soon after its `signal` was aborted; text that it gave before that is
-   * kept. Otherwise the run fails: with what it throws, with `turn_unfinished`, or with `turn_invalid`.
+   * kept. Otherwise the run fails, also after `pause`: with what it throws, with `turn_unfinished`, or with `turn_invalid`.
    */
   send(input: TurnInput): AsyncIterable<TurnEvent>;
 }
@@ -52,9 +52,11 @@ export function turnBackend(options: TurnBackendOptions): Backend {
     flush: async (input) => {
       try {
         await turns.get(input.runId)?.pause(input.signal);
-      } finally {
-        await flush?.call(options, input);
+      } catch (error) {
+        // One that takes too long is left behind. One that broke has nothing to hand over.
+        if (!input.signal.aborted) return input.fail(error);
       }
+      await flush?.call(options, input);
     },
     ended: async ({ runId }) => {
       const turn = turns.get(runId);

@@ -469,7 +469,7 @@ describe("a turn that is paused", () => {
   it.each([
     ["`complete`", complete],
     ["text", said("second")],
-  ])("may not go on: %s after it fails the flush, reaches no journal, and the seal is written", async (_, event) => {
+  ])("may not go on: %s after it fails the run, reaches no journal, and nothing is sealed", async (_, event) => {
     const { seen, send } = standing(async function* () {
       yield event;
       yield event;
@@ -477,9 +477,10 @@ describe("a turn that is paused", () => {
     const world = await opened(send);
     const { handoff } = await held(world, seen.at);
     await handoff.commit();
-    expect(await handoff.sealed).toBe(true);
+    expect(await handoff.sealed).toBe(false);
     await seen.over.reached;
-    expect([flushed(world), texts(world), ended(world)]).toEqual(["turn_invalid", ["first"], undefined]);
+    expect([world.state("run/run-1"), world.state("handoff/handoff-1"), texts(world)]).toEqual(["failed", "failed", ["first"]]);
+    expect(ended(world)).toMatchObject({ kind: "failed", error: { code: "turn_invalid" } });
     expect(world.dump()).not.toMatch(/end_turn|second/);
   });
 
@@ -493,14 +494,15 @@ describe("a turn that is paused", () => {
     expect([await handoff.sealed, flushed(world)]).toEqual([true, "flush.done"]);
   });
 
-  it("fails the flush where it throws, and the seal is written", async () => {
+  it("fails the run where it throws, and nothing is sealed", async () => {
     const { seen, send } = standing(() => {
       throw new Error("lost the line");
     });
     const world = await opened(send);
     const { handoff } = await held(world, seen.at);
     await handoff.commit();
-    expect([await handoff.sealed, flushed(world)]).toEqual([true, "effect_failed"]);
+    expect([await handoff.sealed, world.state("run/run-1")]).toEqual([false, "failed"]);
+    expect(ended(world)).toMatchObject({ kind: "failed", error: { code: "effect_failed", message: "lost the line" } });
   });
 
   it("is waited for 10 seconds, then sealed without it and released", async () => {

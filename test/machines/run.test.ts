@@ -73,6 +73,7 @@ const call = (callId = "call-1"): Event => ({ type: "tool.call", callId, name: "
 const settle = (callId = "call-1"): Event => ({ type: "tool.settle", callId, outcome: { ok: true, result: 1 } });
 const flushed: Event = { type: "flush.done", output: null, effect };
 const unflushed: Event = { type: "flush.failed", error: { code: "effect_timeout", message: "late" }, effect };
+const broken: Event = { type: "backend.failed", error: { code: "effect_failed", message: "lost the line" } };
 const answer = (interactionId: string = question.id): Event => ({
   type: "interaction.answered",
   interactionId,
@@ -487,6 +488,8 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   // Decided.
   { given: "paused", when: flushed, to: "sealed", ...sealed, context: { outcome: null } },
   { given: "paused", when: unflushed, to: "sealed", ...sealed },
+  { given: "paused", when: broken, to: "failed", ...overInHandoff, context: failure("effect_failed") },
+  { given: "stepping", when: broken, to: "ignored: run_not_active" },
   { given: "paused", when: stop, to: "cancelled", ...overInHandoff },
   { given: "paused", when: cancel(), to: "ignored: handoff_not_pending" },
   { given: "paused", when: commit(), to: "ignored: not_held" },
@@ -582,6 +585,7 @@ describe("every state and event of the run", () => {
     settle("x"),
     flushed,
     unflushed,
+    broken,
     answer("x"),
     request(),
     commit(),
