@@ -4,13 +4,15 @@ import { handoff } from "./handoff.ts";
 import { interaction } from "./interaction.ts";
 import { run } from "./run.ts";
 import { session } from "./session.ts";
+import { workPlan } from "./work-plan.ts";
 
 export { abortEffect, cancelEffect, createActor, deliver, effect, engineActions } from "./action.ts";
 export { DRIFT_POLICY, type DriftPolicy, driftBetween } from "./composition.ts";
 export { doubts, type Evidence } from "./evidence.ts";
 export type { Proposal } from "./proposal.ts";
 export type { Composition as CompositionRecord, Drift, Interaction, InteractionAnswer, Outcome, Seal, Source } from "./schema.ts";
-export { handoff, interaction, run, session };
+export { isStepSettled, type PlanStepStatus } from "./work-plan-schema.ts";
+export { handoff, interaction, run, session, workPlan };
 
 /** All of them, in the order of their dependence. */
-export const machines = [session, run, handoff, interaction] as const;
+export const machines = [session, run, handoff, interaction, workPlan] as const;

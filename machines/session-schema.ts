@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { doubts, evidence } from "./evidence.ts";
-import { proposal } from "./proposal.ts";
+import { planId, proposal } from "./proposal.ts";
 import { copiedFact, input as runInput } from "./run-schema.ts";
 import { configuration, head, id, interaction, LINEAGE_LIMIT, origin, outcome, runId, stopper, type Typed, text } from "./schema.ts";
 
@@ -61,7 +61,7 @@ export const events = {
   "session.continue": z.strictObject({ turnId: id, runId, source: head, evidence, origin, maxSteps, depth, reconciled }),
   /** For the turns to come. */
   "session.configure": z.strictObject({ configuration }),
-  "session.plan": z.strictObject({ planId: id, proposal }),
+  "session.plan": z.strictObject({ planId, proposal }),
   "session.archive": z.strictObject({}),
   "plan.ended": z.strictObject({ planId: id }),
   "turn.stop": z.strictObject({ turnId: id, by: stopper }),

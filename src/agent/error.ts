@@ -175,10 +175,47 @@ export const AGENT_CODES = {
     cause: "The run completed its turn.",
     remedy: "Send the next message instead.",
   },
+  plan_active: {
+    retryable: false,
+    cause: "An execution of the work plan is active.",
+    remedy: "Complete it, or interrupt it first.",
+  },
+  plan_ended: {
+    retryable: false,
+    cause: "The work plan is completed or cancelled.",
+    remedy: "Propose a new plan: `session.proposePlan`.",
+  },
+  plan_execution_stale: {
+    retryable: false,
+    cause:
+      "The execution is not the plan's last one, or it is not in the state that this needs: active for an update, interrupted to be resumed.",
+    remedy: "Read the plan's `state()`: it names the execution and how it stands.",
+  },
   plan_exists: {
     retryable: false,
     cause: "The session has a work plan that is not over.",
     remedy: "Propose the next revision of that plan, or cancel it.",
+  },
+  plan_not_found: {
+    retryable: false,
+    cause: "No work plan has this id.",
+    remedy: "`holdfast ls plans` lists them.",
+  },
+  plan_not_pending: {
+    retryable: false,
+    cause: "The latest revision of the work plan does not await approval.",
+    remedy: "Propose a revision, or resume the execution that there is.",
+  },
+  plan_revision_changed: {
+    retryable: false,
+    cause: "The latest revision of the work plan is not the one that was to be approved.",
+    remedy: "Show the person what is proposed now, and approve that.",
+  },
+  plan_steps_invalid: {
+    retryable: false,
+    cause:
+      "An update leaves a step out, has one twice or one that the plan lacks, reopens one that was completed or skipped, or has two in progress.",
+    remedy: "Give each step of the execution once; its present steps are in the plan's `state()`.",
   },
   receipt_invalid: {
     retryable: false,

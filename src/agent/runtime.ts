@@ -20,6 +20,7 @@ import { Session } from "./session.ts";
 import { runHandlers } from "./step.ts";
 import { type ReadTurnOptions, readTurn, type Turn, type TurnOutline } from "./turn.ts";
 import { verifyRoot } from "./verify.ts";
+import { settlePlans, WorkPlan } from "./work-plan.ts";
 
 /** Backends and what decides about continuations, and the engine's limits, clock and probes. */
 export interface RuntimeOptions extends Omit<EngineOptions, "machines" | "effects">, EmbeddingOptions {
@@ -57,6 +58,11 @@ export async function openRuntime(store: Store, options: RuntimeOptions): Promis
   const opened = await openEngine(store, { ...engineOptions, machines, effects }, (made) => {
     engine = made;
   });
+  if (engineOptions.start !== false)
+    await settlePlans(opened).catch(async (error) => {
+      await opened.close();
+      throw error;
+    });
   return new Holdfast(opened, embedding, receiptKey);
 }
 
@@ -106,6 +112,11 @@ export class Holdfast {
     return new Run(this.#engine, id);
   }
 
+  /** Throws `plan_not_found`. */
+  plan(id: string): WorkPlan {
+    return new WorkPlan(this.#engine, id);
+  }
+
   /** Throws `interaction_not_found`. */
   interaction(id: string): Interaction {
     return new Interaction(this.#engine, id);
@@ -144,9 +155,13 @@ export class Holdfast {
     }
   }
 
-  /** Starts what is open and has no running handler: a seal that could not be written, for example. Interrupts nobody. */
-  recover(): Promise<void> {
-    return this.#engine.recover();
+  /**
+   * Starts what is open and has no running handler: a seal that could not be written, for example. Interrupts no run; a work plan's
+   * execution whose last turn has ended is interrupted.
+   */
+  async recover(): Promise<void> {
+    await this.#engine.recover();
+    await settlePlans(this.#engine);
   }
 
   /**

@@ -6,7 +6,9 @@ import { session as sessionMachine } from "../../machines/index.ts";
 import type { ActorRef } from "../actor/actor-ref.ts";
 import type { Engine } from "../actor/engine.ts";
 import { agentError, codedError } from "./error.ts";
+import type { ProposedPlan } from "./proposal.ts";
 import { Run } from "./run.ts";
+import { type PlanOptions, proposePlan, WorkPlan } from "./work-plan.ts";
 
 /** Namespace of ids that are derived from a caller's key, so that a repeated send names the same run. */
 const KEYED = "6f1c2f0e-6b0f-4b55-9d0e-2d1a3a7f0c11";
@@ -92,6 +94,23 @@ export class Session {
     const answer = await this.#actor.send({ type: "session.configure", configuration });
     if (answer.kind === "ignored") throw codedError(answer.reason ?? "session_busy", `the session ${this.id} is at work`);
     if (answer.kind === "refused") throw codedError(answer.code === "actor_final" ? "session_archived" : answer.code, answer.message);
+  }
+
+  /**
+   * Proposes a work plan to a person: a new one, or the next revision of the one that is not over. `planId`: of the new plan, minted
+   * where absent; `plan_exists` where another is not over. Throws `plan_active` while an execution is active, `plan_ended` where the key
+   * was used for a plan that is over, `session_archived`, `identity_taken`, `idempotency_conflict`, `event_invalid`.
+   */
+  proposePlan(proposal: ProposedPlan, options: PlanOptions & { readonly planId?: string } = {}): Promise<WorkPlan> {
+    const { key } = options;
+    const minted = key === undefined ? v7() : v5(`${this.id}\nplan\n${key}`, KEYED);
+    return proposePlan(this.#engine, this.#actor, proposal, { ...options, minted });
+  }
+
+  /** The work plan that is not over, or undefined where there is none. */
+  plan(): WorkPlan | undefined {
+    const { planId } = this.#actor.getSnapshot().context;
+    return planId === null ? undefined : new WorkPlan(this.#engine, planId);
   }
 
   /** Closes the session for good. Throws `session_busy`. */

@@ -1,11 +1,11 @@
 /** Reading the machines' snapshots from a store, typed. */
 
 import type { SnapshotFrom } from "xstate";
-import { handoff, interaction, run, session } from "../../machines/index.ts";
+import { handoff, interaction, run, session, workPlan } from "../../machines/index.ts";
 import type { StoreReader } from "../actor/store.ts";
 import { agentError } from "./error.ts";
 
-const byName = { session, run, handoff, interaction };
+const byName = { session, run, handoff, interaction, "work-plan": workPlan };
 
 export type AgentMachine = keyof typeof byName;
 export type SnapshotOf<Name extends AgentMachine> = SnapshotFrom<(typeof byName)[Name]>;

@@ -1,7 +1,7 @@
 /** About: what each kind of actor says of itself, for `show`: as a document, and as fields for people. */
 
 import type { Outcome } from "../../machines/index.ts";
-import { machines } from "../../machines/index.ts";
+import { isStepSettled, machines } from "../../machines/index.ts";
 import type { ActorRow, StoreReader } from "../actor/store.ts";
 import { contextOf, sourceRunId } from "../agent/snapshot.ts";
 import { coded } from "./exit.ts";
@@ -34,6 +34,7 @@ export function aboutOf(reader: StoreReader, row: ActorRow): About {
   try {
     if (row.machine === "run") return aboutRun(reader, row);
     if (row.machine === "handoff") return aboutHandoff(reader, row);
+    if (row.machine === "work-plan") return aboutPlan(reader, row);
     return row.machine === "session" ? aboutSession(reader, row) : aboutAny(row);
   } catch (error) {
     const { code, message } = coded(error);
@@ -97,6 +98,21 @@ function aboutHandoff(reader: StoreReader, row: ActorRow): About {
       ["to", `run/${handoff.successorRunId}${reader.actor(`run/${handoff.successorRunId}`) ? "" : " (not begun)"}`],
       ["seal", handoff.sealSeq === null ? "not written" : `entry ${handoff.sealSeq} of run/${handoff.sourceRunId}`],
       ["session", `session/${handoff.sessionId}`],
+    ],
+  };
+}
+
+function aboutPlan(reader: StoreReader, row: ActorRow): About {
+  const { sessionId, revision, pending, execution } = contextOf(reader, "work-plan", row.id)!;
+  const { executionId = null, steps = [], interruption = null } = execution ?? {};
+  return {
+    item: { session: sessionId, revision, pending: pending?.revision ?? null, execution: executionId, steps, interruption },
+    fields: [
+      ["why", interruption && oneLine(interruption)],
+      ["awaits approval", pending && `revision ${pending.revision}, entry ${pending.seq}`],
+      ["approved", execution && `revision ${execution.revision}, entry ${execution.seq}`],
+      ["steps", execution && `${countOf(steps.filter(isStepSettled).length)} of ${countOf(steps.length)} completed or skipped`],
+      ["session", `session/${sessionId}`],
     ],
   };
 }

@@ -20,7 +20,7 @@ const GIVEN_LIMIT = 1024;
 const CANDIDATES = 10;
 
 /** Machines of this program, by which ids without one are looked up first. */
-const OURS = ["run", "session", "handoff"] as const;
+const OURS = ["run", "session", "handoff", "work-plan"] as const;
 
 /** An address or a key in a few characters: the end of its id, for ids that were minted in one minute begin alike. */
 export function shortName(name: string): string {

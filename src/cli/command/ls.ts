@@ -12,6 +12,7 @@ import {
   listAny,
   listOwn,
   listQuarantined,
+  PLAN_TITLES,
   QUARANTINED_TITLES,
   RUN_TITLES,
   SESSION_TITLES,
@@ -60,6 +61,7 @@ const KINDS: Record<List, Kind> = {
   sessions: { titles: SESSION_TITLES, none: "sessions", rows: own("session") },
   runs: { titles: RUN_TITLES, none: "runs", rows: own("run") },
   handoffs: { titles: HANDOFF_TITLES, none: "handoffs", rows: own("handoff") },
+  plans: { titles: PLAN_TITLES, none: "work plans", rows: own("work-plan") },
   actors: { titles: ACTOR_TITLES, none: "actors", rows: actorRows({}, listAny, (row) => row.state) },
   quarantined: {
     titles: QUARANTINED_TITLES,
@@ -151,7 +153,7 @@ function linesOf(kind: Kind, listed: readonly Listed[], next: number | null, scr
   ];
 }
 
-function own(machine: "session" | "run" | "handoff"): Kind["rows"] {
+function own(machine: "session" | "run" | "handoff" | "work-plan"): Kind["rows"] {
   return actorRows({ machine }, listOwn, (row) => row.state);
 }
 

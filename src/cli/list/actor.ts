@@ -1,5 +1,6 @@
-/** Actor: sessions, runs, handoffs and actors of any machine as rows of a list. */
+/** Actor: sessions, runs, handoffs, work plans and actors of any machine as rows of a list. */
 
+import { isStepSettled } from "../../../machines/index.ts";
 import { WAITING } from "../../actor/letter.ts";
 import type { ActorRow, StoreReader } from "../../actor/store.ts";
 import { contextOf, sourceRunId } from "../../agent/snapshot.ts";
@@ -12,10 +13,11 @@ import type { Listed, Naming } from "./row.ts";
 export const SESSION_TITLES = ["SESSION", "STATE", "TURNS", "CREATED", "FOLDER"];
 export const RUN_TITLES = ["RUN", "STATE", "STEPS", "CREATED", "WHY"];
 export const HANDOFF_TITLES = ["HANDOFF", "STATE", "CREATED", "FROM RUN"];
+export const PLAN_TITLES = ["PLAN", "STATE", "STEPS", "CREATED", "SESSION"];
 export const ACTOR_TITLES = ["ACTOR", "STATE", "ENTRIES", "LAST ENTRY", "WHY"];
 export const QUARANTINED_TITLES = ["ACTOR", "STATE", "SET ASIDE", "REASON"];
 
-/** A session, run or handoff, among its like. */
+/** A session, run, handoff or work plan, among its like. */
 export function listOwn(reader: StoreReader, row: ActorRow, name: Naming): Listed {
   const base = baseOf(row);
   const created = fromNow(row.createdMs);
@@ -113,6 +115,13 @@ function detailOf(reader: StoreReader, row: ActorRow, name: Naming): { item: Rec
     case "handoff": {
       const { sourceRunId: from, successorRunId: to, turnId: turn } = contextOf(reader, "handoff", row.id)!;
       return { item: { turn, from, to }, cells: [[], [name(from)]] };
+    }
+    case "work-plan": {
+      const { sessionId: session, revision, pending, execution } = contextOf(reader, "work-plan", row.id)!;
+      const item = { session, revision, pending: pending?.revision ?? null, execution: execution?.executionId ?? null };
+      const settled = execution?.steps.filter(isStepSettled).length ?? null;
+      const of = (execution?.steps ?? pending?.stepIds ?? []).length;
+      return { item: { ...item, settled, steps: of }, cells: [[settled === null ? String(of) : `${settled}/${of}`], [name(session)]] };
     }
     default: {
       const { name: title, configuration, turn, turns } = contextOf(reader, "session", row.id)!;

@@ -23,7 +23,7 @@ export function addReads(add: Add, perform: Perform): void {
     "show order/order-17",
   ])
     .usage("ID [options]")
-    .argument("<ID>", `an address (run/…, session/…, handoff/…, MACHINE/…), the id alone, ${PART}`)
+    .argument("<ID>", `an address (run/…, session/…, handoff/…, work-plan/…, MACHINE/…), the id alone, ${PART}`)
     .addHelpText("after", "\nPayloads of events and contexts of actors are not shown; a program reads\nthem by `watch` and `getSnapshot`.");
   withCommon(withPage(show, 50, "journal entries")).action((id: string, options) =>
     perform(async (screen) => (await import("../command/show.ts")).showCommand(id, options, screen), options.json === true),
