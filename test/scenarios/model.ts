@@ -1,0 +1,306 @@
+/**
+ * The composed model: session, runs and handoff of one turn together, as one pure logic of what a person and a backend may do.
+ *
+ * There is no second engine in it: a state is a draft of the engine's own, an act is a macrostep over it, and the next state is a draft
+ * that reads through to the one before. It proves the engine and not the machines, for both come from the same machines; what the rows
+ * of the matrix expect is written by hand.
+ */
+
+import { getAdjacencyMap, getShortestPaths } from "@xstate/graph";
+import { fromTransition } from "xstate";
+import { type CompositionRecord, machines } from "../../machines/index.ts";
+import { Draft, type Live } from "../../src/actor/draft.ts";
+import { sha256 } from "../../src/actor/json.ts";
+import { macrostep } from "../../src/actor/macrostep.ts";
+import { registerAll } from "../../src/actor/registry.ts";
+import type { Rules } from "../../src/actor/rules.ts";
+import { dehydrate, isFinal, stateName } from "../../src/actor/transition.ts";
+import type { Work } from "../../src/actor/work.ts";
+import { recordOf } from "../../src/agent/composition.ts";
+import { fakeComposition, type StepReport } from "../../src/index.ts";
+import { memoryStore } from "../../src/testing/index.ts";
+import { DECISIONS, type Decision, type Surroundings, surroundingsOf, type Wish } from "./decision.ts";
+import { HANDOFF, SESSION, STEPS, TEXT, TURN } from "./turn.ts";
+
+/** What may happen to a turn, as a person sees it. */
+export type Happening =
+  | { readonly type: "setting"; readonly decision: Decision }
+  | { readonly type: "start" }
+  | { readonly type: Wish }
+  | { readonly type: "step.ends"; readonly run: string; readonly step: number }
+  | { readonly type: "flush.ends"; readonly seal: "durable" | "lost" }
+  | { readonly type: "prepare.ends"; readonly run: string };
+
+export interface Model {
+  readonly decision: Decision | null;
+  /** Wishes that were acted on. */
+  readonly made: readonly Wish[];
+  /** What was refused, and why. */
+  readonly refusals: Readonly<Record<string, string>>;
+  /** True while a seal could not be written and nobody tries again. */
+  readonly sealIsLost: boolean;
+  readonly draft: Draft;
+}
+
+const RUNS = [TURN.runId, HANDOFF.successorRunId] as const;
+const SESSION_ADDRESS = `session/${SESSION.id}`;
+const HANDOFF_ADDRESS = `handoff/${HANDOFF.id}`;
+const ADDRESSES = [SESSION_ADDRESS, ...RUNS.map((run) => `run/${run}`), HANDOFF_ADDRESS];
+
+const rules: Rules = {
+  registrations: registerAll(machines),
+  cascadeLimit: 1000,
+  enclose: (transition) => transition(),
+  now: () => 1_700_000_000_000,
+  size: { limit: 1_000_000, warnAt: 1_000_000, warn: () => {} },
+};
+const nothing = new Draft({
+  reader: memoryStore(),
+  cache: new Map(),
+  registrations: rules.registrations,
+  epoch: 1,
+  enclose: rules.enclose,
+  now: rules.now,
+  sizeLimit: rules.size.limit,
+  changed: "refuse",
+});
+
+const record = (composition: Parameters<typeof recordOf>[0]) => recordOf(composition, async (bytes) => sha256(bytes));
+const USUAL = await record(fakeComposition());
+/** What is recorded of each composition that a decision declares. */
+const RECORDS = new Map<unknown, CompositionRecord>();
+for (const decision of Object.keys(DECISIONS) as Decision[])
+  for (const composition of Object.values(surroundingsOf(decision).compositions ?? {}))
+    if (composition) RECORDS.set(composition, await record(composition));
+
+function recordFor(run: string, { compositions }: Surroundings): CompositionRecord | null {
+  const declared = compositions?.[run];
+  return declared === undefined ? USUAL : (RECORDS.get(declared) ?? null);
+}
+
+function live(model: Model, address: string): Live | undefined {
+  const known = model.draft.actor(address);
+  return known?.kind === "live" ? known : undefined;
+}
+
+const openEffect = (model: Model, run: string, name: string) => live(model, `run/${run}`)?.effects.find((effect) => effect.name === name);
+
+/** Everything that may happen now, whatever the person wants. */
+export function possible(model: Model): Happening[] {
+  if (model.decision === null) return (Object.keys(DECISIONS) as Decision[]).map((decision) => ({ type: "setting", decision }));
+  const session = live(model, SESSION_ADDRESS)?.snapshot;
+  if (!session) return [{ type: "start" }];
+  const original = live(model, `run/${TURN.runId}`)?.snapshot;
+  const handoff = live(model, HANDOFF_ADDRESS)?.snapshot;
+  const can = (snapshot: typeof session | undefined, event: object) => snapshot?.status === "active" && snapshot.can(event as never);
+  const found: Happening[] = [];
+  if (!handoff && can(original, REQUEST)) found.push({ type: "request" });
+  if (original?.hasTag("held")) found.push({ type: "commit" });
+  if (can(original, WITHDRAW)) found.push({ type: "cancel" });
+  if (can(session, STOP)) found.push({ type: "stop" });
+  if (model.sealIsLost && openEffect(model, TURN.runId, "flush")) found.push({ type: "recover" });
+  if (handoff?.hasTag("claimable")) found.push({ type: "resume" });
+  for (const run of RUNS) {
+    if (openEffect(model, run, "prepare")) found.push({ type: "prepare.ends", run });
+    const step = openEffect(model, run, "step");
+    if (step) found.push({ type: "step.ends", run, step: JSON.parse(step.params).step });
+  }
+  if (!model.sealIsLost && openEffect(model, TURN.runId, "flush"))
+    found.push({ type: "flush.ends", seal: surroundingsOf(model.decision).sealFails ? "lost" : "durable" });
+  return found;
+}
+
+/** What may happen now where the person does what the decision says, in its order. */
+export function wanted(model: Model): Happening[] {
+  const wishes = model.decision === null ? [] : surroundingsOf(model.decision).wishes;
+  const next = wishes[model.made.length];
+  const held = live(model, `run/${TURN.runId}`)?.snapshot.hasTag("held");
+  return possible(model).filter(({ type }) => {
+    if (!(WISHES as readonly string[]).includes(type)) return true;
+    return type === next && (type !== "cancel" || held);
+  });
+}
+
+const WISHES = ["request", "commit", "cancel", "stop", "recover", "resume"] as const satisfies readonly Wish[];
+
+/** True where all that was wanted is done and nothing is under way. */
+export const isOver = (model: Model): boolean =>
+  model.decision !== null && model.made.length === surroundingsOf(model.decision).wishes.length && wanted(model).length === 0;
+
+const REQUEST = {
+  type: "handoff.request",
+  handoffId: HANDOFF.id,
+  successorRunId: HANDOFF.successorRunId,
+  claimId: HANDOFF.claimId,
+} as const;
+const COMMIT = { type: "handoff.commit", handoffId: HANDOFF.id } as const;
+const WITHDRAW = { type: "handoff.cancel", handoffId: HANDOFF.id } as const;
+const STOP = { type: "turn.stop", turnId: TURN.turnId, by: "user" } as const;
+
+/** The next state. `happening` is one of those that are possible. */
+export function happen(model: Model, happening: Happening): Model {
+  if (happening.type === "setting") return { ...model, decision: happening.decision };
+  const draft = new Draft(nothing.ground, model.draft);
+  const surroundings = surroundingsOf(model.decision as Decision);
+  const next: Model = { ...model, draft };
+  const take = (work: Work) => macrostep(draft, work, rules);
+  const settle = (run: string, name: string, outcome: Extract<Work, { kind: "result" }>["outcome"]) =>
+    take({ kind: "result", effect: openEffect(next, run, name)?.key ?? "", outcome });
+  switch (happening.type) {
+    case "start":
+      begin(take);
+      settle(TURN.runId, "prepare", { kind: "done", output: recordFor(TURN.runId, surroundings) });
+      return next;
+    case "step.ends":
+      settle(happening.run, "step", { kind: "done", output: reported(STEPS[`${happening.run}#${happening.step}`]?.report) });
+      return next;
+    case "prepare.ends":
+      settle(happening.run, "prepare", { kind: "done", output: recordFor(happening.run, surroundings) });
+      return next;
+    case "flush.ends":
+      if (happening.seal === "lost") return { ...next, sealIsLost: true };
+      settle(TURN.runId, "flush", { kind: "done", output: null });
+      return next;
+    case "recover":
+      settle(TURN.runId, "flush", { kind: "done", output: null });
+      return wished(next, happening.type, { sealIsLost: false });
+    default: {
+      const answer = take({ kind: "event", ...messageOf(happening.type, next, surroundings) });
+      // Told the same a second time, nothing is different.
+      if (answer.kind === "ignored" && answer.reason === model.refusals[happening.type]) return model;
+      if (answer.kind === "ignored") return wished(model, happening.type, {}, answer.reason);
+      // A backend without `prepare` fails at once: nobody can come between.
+      if (happening.type === "resume" && surroundings.losesPrepare)
+        settle(HANDOFF.successorRunId, "prepare", {
+          kind: "failed",
+          error: { code: "composition_preparation_unsupported", message: "the backend has no prepare" },
+        });
+      return wished(next, happening.type, {});
+    }
+  }
+}
+
+const wished = (model: Model, wish: Wish, more: Partial<Model>, reason?: string): Model => ({
+  ...model,
+  ...more,
+  made: [...model.made, wish],
+  refusals: reason === undefined ? model.refusals : { ...model.refusals, [wish]: reason },
+});
+
+function begin(take: (work: Work) => unknown): void {
+  const configuration = { backend: SESSION.backend, cwd: ".", permissionMode: "ask" };
+  const input = { sessionId: SESSION.id, name: null, configuration };
+  take({ kind: "create", machine: "session", id: SESSION.id, input, keys: [] });
+  const send = { type: "session.send", ...TURN, text: TEXT, maxSteps: null };
+  take({ kind: "event", to: SESSION_ADDRESS, event: send });
+}
+
+/** To whom a wish is told, and how. */
+function messageOf(wish: Exclude<Wish, "recover">, model: Model, { compositionIsGone }: Surroundings) {
+  const run = `run/${TURN.runId}`;
+  switch (wish) {
+    case "request":
+      return { to: run, event: REQUEST };
+    case "commit":
+      return { to: run, event: COMMIT };
+    case "cancel":
+      return { to: run, event: WITHDRAW };
+    case "stop":
+      return { to: SESSION_ADDRESS, event: STOP };
+    case "resume": {
+      const { seq, hash, snapshot } = live(model, run) as Live;
+      const source = { runId: TURN.runId, seq, hash };
+      const sourceComposition = compositionIsGone ? null : snapshot.context.composition;
+      return {
+        to: HANDOFF_ADDRESS,
+        event: { type: "handoff.resume", source, sourceComposition, denied: false },
+        expect: [{ actor: run, seq }],
+      };
+    }
+  }
+}
+
+/** A report as the runtime hands it on. */
+function reported(report: StepReport | undefined) {
+  if (!report) throw new Error("the model's turn has no such step");
+  return {
+    text: report.text ?? null,
+    remainingSteps: report.remainingSteps ?? null,
+    next: report.next,
+    stopReason: report.next === "end" ? report.stopReason : null,
+    interaction: report.next === "wait" ? report.interaction : null,
+  };
+}
+
+/** The state of every actor that exists, by address. */
+export const statesOf = (model: Model): Record<string, string> =>
+  Object.fromEntries(
+    ADDRESSES.flatMap((address) => {
+      const actor = live(model, address);
+      return actor ? [[address, stateName(actor.snapshot.value)]] : [];
+    }),
+  );
+
+/** Where the backend stands while nothing happens: `prepare <run>`, `<run>#<step>`, `flush`. */
+export const standingAt = (model: Model): string[] =>
+  possible(model).flatMap((happening) => {
+    if (happening.type === "prepare.ends") return [`prepare ${happening.run}`];
+    if (happening.type === "step.ends") return [`${happening.run}#${happening.step}`];
+    return happening.type === "flush.ends" ? ["flush"] : [];
+  });
+
+/** True where the actor exists and has ended. */
+export const hasEnded = (model: Model, address: string): boolean => {
+  const actor = live(model, address);
+  return actor !== undefined && isFinal(actor.snapshot);
+};
+
+export const isHeld = (model: Model): boolean => live(model, `run/${TURN.runId}`)?.snapshot.hasTag("held") ?? false;
+
+/** Two states with the same key are the same: all that decides what may happen next is in it. */
+function keyOf({ draft: _, ...rest }: Model, draft: Draft): string {
+  const actors = ADDRESSES.map((address) => {
+    const known = draft.actor(address);
+    return known?.kind === "live" ? [dehydrate(known.registration, known.snapshot), known.effects.map(({ name }) => name)] : null;
+  });
+  return JSON.stringify([rest, actors]);
+}
+
+const logic = fromTransition(happen, { decision: null, made: [], refusals: {}, sealIsLost: false, draft: nothing } as Model);
+
+/** States and edges of a model are bounded by this; beyond it the generation fails. */
+const LIMIT = 20_000;
+
+/** One step of a path: what happens, and the state that it leads to. */
+export interface PathStep {
+  readonly happening: Happening;
+  readonly model: Model;
+}
+
+export interface Generated {
+  readonly states: number;
+  readonly edges: number;
+  /** The shortest way to the end of each decision. */
+  readonly paths: ReadonlyMap<Decision, readonly PathStep[]>;
+}
+
+/** The states and edges that `events` spans, and for each decision the shortest path to a state in which nothing is left to do. */
+export function generate(events: (model: Model) => Happening[] = wanted): Generated {
+  const options = {
+    events: (state: { readonly context: Model }) => events(state.context),
+    serializeState: (state: { readonly context: Model }) => keyOf(state.context, state.context.draft),
+    limit: LIMIT,
+  };
+  const map = Object.values(getAdjacencyMap(logic as never, options as never));
+  const paths = new Map<Decision, readonly PathStep[]>();
+  for (const path of getShortestPaths(logic as never, { ...options, toState: (state: any) => isOver(state.context) } as never)) {
+    const steps = path.steps.flatMap(({ event, state }) =>
+      String((event as { type: string }).type).startsWith("xstate.")
+        ? []
+        : [{ happening: event as unknown as Happening, model: (state as unknown as { context: Model }).context }],
+    );
+    const decision = steps.at(-1)?.model.decision as Decision;
+    if (steps.length < (paths.get(decision)?.length ?? Number.POSITIVE_INFINITY)) paths.set(decision, steps);
+  }
+  return { states: map.length, edges: map.reduce((sum, { transitions }) => sum + Object.keys(transitions).length, 0), paths };
+}
