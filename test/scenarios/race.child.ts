@@ -8,13 +8,14 @@ import { type Holdfast, openHoldfast, type RunEvent } from "../../src/index.ts";
 import { Gate } from "./gate.ts";
 import { IDS, workBackend } from "./work.ts";
 
-const gate = new Gate();
+let gate = new Gate();
 let holdfast: Holdfast | undefined;
 let events: AsyncGenerator<RunEvent> | undefined;
 
 const commands: Record<string, (argument: string) => Promise<unknown>> = {
   ready: async () => process.pid,
   async take(root) {
+    gate = new Gate();
     holdfast = await openHoldfast({ root, backends: { assistant: workBackend(root, "2", () => gate.pass()) } });
     const check = await holdfast.checkContinuation(IDS.runId, { purpose: "handoff" });
     if (check.decision === "park") {

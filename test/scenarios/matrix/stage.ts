@@ -1,0 +1,137 @@
+/**
+ * What a row acts on: the runtime, the real store, a scripted backend, and what came of the acts.
+ *
+ * The setting of every row: session `session-1`, a turn `logical-turn` with origin goal `goal-1`, its run `original-run`, a handoff
+ * `handoff-1` that names `successor-run` and `claim-1` beforehand, and a backend that reports 2 remaining steps at the boundary.
+ */
+
+import { z } from "zod";
+import {
+  type Backend,
+  type Composition,
+  type Continuation,
+  fakeBackend,
+  fakeComposition,
+  type Handoff,
+  type Run,
+  type RunEvent,
+  type StepInput,
+} from "../../../src/index.ts";
+import { Gate } from "../gate.ts";
+import { STEPS, type Step } from "../turn.ts";
+import { World } from "../world.ts";
+
+/** What is given to a row beside its acts. */
+export interface Given {
+  /** What a run's backend declares; absent: the same fixed composition for all. */
+  readonly compositions?: Readonly<Record<string, Composition | null>>;
+  /** Steps by `<run>#<step>` that are not the usual ones. */
+  readonly steps?: Readonly<Record<string, Step>>;
+  /** Points besides `original-run#1` at which the backend stands still until an act opens them. */
+  readonly gates?: readonly string[];
+  readonly maxSteps?: number;
+  /** What watches the run cannot be drained. */
+  readonly flushFails?: true;
+  readonly busyTimeoutMs?: number;
+}
+
+export class Stage {
+  readonly given: Given;
+  readonly world: World;
+  readonly backend: Backend & { readonly steps: readonly StepInput[] };
+  /** What each act came to: a value, or the code that it failed with. A repeated act has its number: `request 2`. */
+  readonly answers: Record<string, unknown> = {};
+  /** What the consumer of the first run saw, and of each run after it. */
+  readonly seen: RunEvent[] = [];
+  readonly resumed: RunEvent[] = [];
+  /** Codes of what a check of the root is to find, for acts that damage it. */
+  readonly damage: string[] = [];
+  /** How the consumer's stream of the first run failed. */
+  streamFailure: unknown;
+  handoff: Handoff | undefined;
+  continuation: Continuation | undefined;
+  /** A resume that goes on beside the acts, and what it comes to. */
+  resuming: Promise<unknown> | undefined;
+  /** What an act left for a later one to undo. */
+  undo: (() => void) | undefined;
+  /** Bytes of the database when an act asked for them. */
+  bytes: string | undefined;
+  readonly abort = new AbortController();
+  readonly #gates = new Map<string, Gate>();
+
+  constructor(given: Given) {
+    this.given = given;
+    for (const name of ["original-run#1", ...(given.gates ?? [])]) this.#gates.set(name, new Gate());
+    this.backend = fakeBackend({
+      script: async (input) => {
+        const name = `${input.runId}#${input.step}`;
+        await this.#gates.get(name)?.pass();
+        const { report, ...rest }: Step = given.steps?.[name] ?? STEPS[name] ?? { report: { next: "end", stopReason: "end_turn" } };
+        return { ...rest, report: typeof report === "function" ? report() : report };
+      },
+      composition: async (input) => {
+        await this.#gates.get(`prepare ${input.runId}`)?.pass();
+        const composition = given.compositions?.[input.runId];
+        return composition === undefined ? fakeComposition() : composition;
+      },
+      tools: [
+        {
+          name: "note",
+          description: "Notes a thing down.",
+          parameters: z.strictObject({ thing: z.string() }),
+          execute: async ({ thing }) => ({ noted: thing }),
+        },
+      ],
+      flush: async () => {
+        await this.#gates.get("flush")?.pass();
+        if (given.flushFails) throw new Error("nobody drains it");
+      },
+    });
+    const { busyTimeoutMs } = given;
+    this.world = new World({ assistant: this.backend }, busyTimeoutMs === undefined ? {} : { busyTimeoutMs });
+  }
+
+  gate(name: string): Gate {
+    const gate = this.#gates.get(name);
+    if (!gate) throw new Error(`the row has no gate ${name}`);
+    return gate;
+  }
+
+  /** The turn's runs, from its root along its seals. */
+  get lineage(): string[] {
+    const runs = ["original-run"];
+    for (;;) {
+      const seal = this.sealOf(runs.at(-1) as string);
+      if (!seal || this.world.state(`run/${seal.successorRunId}`) === undefined) return runs;
+      runs.push(seal.successorRunId);
+    }
+  }
+
+  sealOf(runId: string): Record<string, any> | undefined {
+    return this.world.facts(`run/${runId}`).find((fact) => fact.type === "run.sealed");
+  }
+
+  /** What the store says: the tip's state, and that of the first run, the handoff and the session, what was counted; and the answers. */
+  get found(): Record<string, unknown> {
+    const { world, lineage } = this;
+    return {
+      source: world.state("run/original-run"),
+      handoff: world.state("handoff/handoff-1"),
+      session: world.state("session/session-1"),
+      dispatches: world.count("run.dispatched"),
+      seals: world.count("run.sealed"),
+      tip: `${lineage.at(-1)} ${world.state(`run/${lineage.at(-1)}`)}`,
+      ...this.answers,
+    };
+  }
+
+  run(runId: string): Run {
+    return this.world.holdfast.run(runId);
+  }
+
+  /** Ends what the acts left, and the world. */
+  async end(): Promise<void> {
+    this.undo?.();
+    await this.world.end();
+  }
+}
