@@ -6,8 +6,16 @@ import { collect } from "../world.ts";
 import { breaking } from "./breaking.ts";
 import type { Stage } from "./stage.ts";
 
-/** An act by its name, or a gate of the backend that is opened or waited for. */
-export type Act = keyof typeof acts | `open ${string}` | `reach ${string}`;
+/** An act by its name, or one with an argument: a gate of the backend that is opened or waited for, a commit that is stopped at. */
+export type Act = keyof typeof acts | `open ${string}` | `reach ${string}` | `${typeof STOPPED_AT}${number}`;
+
+const STOPPED_AT = "resume, stopped at commit ";
+
+/** What an act does. */
+export function actNamed(name: Act): (play: Stage) => unknown {
+  if (name.startsWith(STOPPED_AT)) return (play) => stoppedAt(play, Number(name.slice(STOPPED_AT.length)));
+  return acts[name as keyof typeof acts];
+}
 
 /** What most rows do first, and what they do last. */
 export const HOLD = ["start", "request", "open original-run#1", "ready"] as const satisfies readonly Act[];
@@ -82,7 +90,7 @@ async function stoppedAt(play: Stage, nth: number): Promise<unknown> {
   return code;
 }
 
-export const acts = {
+const acts = {
   async start(play: Stage) {
     const session = await play.world.holdfast.createSession({ ...SESSION, cwd: play.world.root });
     const { maxSteps } = play.given;
@@ -141,11 +149,6 @@ export const acts = {
     const resumed = resume(play, play.continuation).catch((error) => error.code);
     return Promise.all([play.run(TURN.runId).stop(), resumed]).then(([, code]) => code);
   },
-  "resume, stopped at commit 1": (play: Stage) => stoppedAt(play, 1),
-  "resume, stopped at commit 2": (play: Stage) => stoppedAt(play, 2),
-  "resume, stopped at commit 3": (play: Stage) => stoppedAt(play, 3),
-  "resume, stopped at commit 4": (play: Stage) => stoppedAt(play, 4),
-  "resume, stopped at commit 5": (play: Stage) => stoppedAt(play, 5),
   recover: (play: Stage) => play.world.holdfast.recover(),
   async reopen(play: Stage) {
     await play.world.reopen();

@@ -1,6 +1,6 @@
 /** Plays a row of the decision matrix: acts, one after the other, on one turn that is to be handed off. */
 
-import { type Act, acts } from "./act.ts";
+import { type Act, actNamed } from "./act.ts";
 import { type Given, Stage } from "./stage.ts";
 
 /** What a row is given, and its acts. */
@@ -24,7 +24,7 @@ export class Play extends Stage {
     for (let number = 2; key in this.answers; number++) key = `${name} ${number}`;
     this.answers[key] = null;
     try {
-      this.answers[key] = await acts[name as keyof typeof acts](this);
+      this.answers[key] = await actNamed(name)(this);
     } catch (error) {
       const { code } = error as { code?: string };
       // Those of Node are slips of the row.

@@ -56,10 +56,27 @@ export const damageRows: readonly Row[] = [
   },
   {
     row: 38,
-    decision: "a missing migration",
+    decision: "newer_writer: a missing migration refuses that run alone",
     given: {
-      acts: [...HOLD, "an older machine without a migration wrote the run", "take the root", "another session works", "stop"],
+      acts: [
+        ...HOLD,
+        "an older machine without a migration wrote the run",
+        "take the root",
+        "another session works",
+        "stop",
+        "close",
+        "the run's version is as before",
+        "take the root",
+        "end",
+      ],
     },
-    expected: { "take the root": "taken", "another session works": "completed", stop: "machine_version_unknown" },
+    expected: {
+      "take the root": "taken",
+      "another session works": "completed",
+      stop: "machine_version_unknown",
+      // Untouched, it is what any run is that was held when its process ended.
+      end: { failed: "interrupted_at_boundary", drift: [] },
+      handoff: "declined",
+    },
   },
 ];

@@ -3,6 +3,9 @@
 import { RESUME, SEAL } from "./act.ts";
 import { NOT_ASKED, pendingRow, type Row, resumedRow, sealedRow, unsealedRow } from "./row.ts";
 
+/** From the claim to the last step's start; a stop after any of them still ends the turn. */
+const COMMITS = 6;
+
 export const resumeRows: readonly Row[] = [
   {
     row: 24,
@@ -172,21 +175,20 @@ export const resumeRows: readonly Row[] = [
       },
     }),
   ),
-  ...(
-    [
-      "resume, stopped at commit 1",
-      "resume, stopped at commit 2",
-      "resume, stopped at commit 3",
-      "resume, stopped at commit 4",
-      "resume, stopped at commit 5",
-    ] as const
-  ).map(
-    (act): Row => ({
+  ...Array.from({ length: COMMITS }, (_, index) => index + 1).map(
+    (commit): Row => ({
       row: 32,
       repeats: true,
-      decision: `stop_at_every_await: ${act}`,
-      given: { acts: [...SEAL, "check", act, "end of the successor"] },
-      expected: { ...sealedRow, session: "idle" },
+      decision: `stop_at_every_await: stopped at commit ${commit} of ${COMMITS}`,
+      given: { acts: [...SEAL, "check", `resume, stopped at commit ${commit}`, "end of the successor"] },
+      expected: { ...sealedRow, session: "idle", tip: "successor-run cancelled" },
     }),
   ),
+  {
+    row: 32,
+    repeats: true,
+    decision: "stop_at_every_await: no commit is left to stop at",
+    given: { acts: [...SEAL, "check", `resume, stopped at commit ${COMMITS + 1}`, "end of the successor"] },
+    expected: { ...sealedRow, session: "idle", tip: "successor-run completed" },
+  },
 ];
