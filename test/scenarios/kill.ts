@@ -191,11 +191,13 @@ function points(hits: Record<string, number>, { index, of }: { readonly index: n
     ["before", "inside", "after"].map((point) => `commit.${point}:${commit + 1}`),
   ).flat();
   if (SAMPLE === 0) return [];
-  // Not a multiple of three, or one run would take the same of the three points of each commit.
-  const wide = Math.ceil(all.length / SAMPLE);
-  const stride = Math.max(of, wide % 3 === 0 && wide > 1 ? wide + 1 : wide);
+  // Where the runs are enough for all points, each is taken once; else as many as a sample has, before, inside and after in turn.
+  const chosen =
+    of * SAMPLE >= all.length
+      ? all.filter((_, place) => place % of === index)
+      : Array.from({ length: SAMPLE }, (_, place) => all[Math.floor(((place * of + index) * all.length) / (SAMPLE * of))] as string);
   const moments = MOMENTS.map((fact, place) => `commit.${place % 2 ? "inside" : "after"}@${fact}`);
-  return [...all.filter((_, place) => place % stride === index), ...(index === 0 ? moments : [])];
+  return [...chosen, ...(index === 0 ? moments : [])];
 }
 
 export interface Sweep {

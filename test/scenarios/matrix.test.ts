@@ -2,6 +2,7 @@
 
 import { afterAll, describe, expect, it } from "vitest";
 import "../agent/world.ts";
+import { lines, totalOf } from "../../tools/matrix/report.ts";
 import { endContenders } from "./matrix/contender.ts";
 import { MISSING } from "./matrix/missing.ts";
 import { paths } from "./matrix/path.ts";
@@ -57,6 +58,31 @@ describe("a row", () => {
     const result = await runRow({ ...row, expected: { ...row.expected, handoff: "resumed" } }, 2);
     expect(result).toMatchObject({ row: 2, decision: "cancel", runs: 2, passed: 0, seen: { handoff: "cancelled" } });
     expect(result.problem).toContain("resumed");
+  });
+});
+
+describe("the printed matrix", () => {
+  const result = (row: number, runs: number, passed: number) => ({
+    row,
+    decision: "d",
+    runs,
+    passed,
+    seen: { source: "sealed", ready: true },
+  });
+
+  it("counts a row number as passed when every variant passed in every run", () => {
+    expect(totalOf([result(1, 1, 1), result(1, 20, 20), result(2, 1, 1), result(2, 20, 19), result(3, 0, 0)])).toEqual({
+      passed: 1,
+      rows: 3,
+    });
+  });
+
+  it("shows a row with what was seen, and below it why it failed", () => {
+    expect(lines({ ...result(4, 20, 19), problem: "run 3: it was\nnot so" })).toEqual([
+      "  4 -- 19/20  d: source sealed; ready: true",
+      "       run 3: it was",
+      "       not so",
+    ]);
   });
 });
 
