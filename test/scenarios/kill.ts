@@ -231,7 +231,8 @@ export async function sweep(
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  if (attempt.index === 0)
+  // A run that takes few points need not come by all of them.
+  if (killed >= SAMPLE)
     for (const state of ["boundary", "paused", "sealed / sealed", "claimed"])
       assert.ok(
         [...left.keys()].some((key) => key.includes(state)),
