@@ -5,6 +5,7 @@ import { type Decision, surroundingsOf } from "../decision.ts";
 import { generate, type Happening, hasEnded, isHeld, type Model, type PathStep, standingAt, statesOf } from "../model.ts";
 import { HANDOFF, TURN } from "../turn.ts";
 import type { Act } from "./act.ts";
+import { bounded } from "./bound.ts";
 import { Play } from "./play.ts";
 
 let generated: ReturnType<typeof generate> | undefined;
@@ -57,9 +58,10 @@ function closing(play: Play, model: Model): Act[] {
 
 /** Waits until the backend stands where the model says that it stands, and runs have ended that have ended there. */
 async function atRest(play: Play, model: Model): Promise<void> {
-  for (const place of standingAt(model)) await play.gate(place).reached;
-  if (isHeld(model)) await play.handoff?.ready;
-  for (const run of [TURN.runId, HANDOFF.successorRunId]) if (hasEnded(model, `run/${run}`)) await play.run(run).end();
+  for (const place of standingAt(model)) await bounded(play.gate(place).reached, `the backend did not come to ${place}`);
+  if (isHeld(model)) await bounded(play.handoff?.ready, "the run was not held");
+  for (const run of [TURN.runId, HANDOFF.successorRunId])
+    if (hasEnded(model, `run/${run}`)) await bounded(play.run(run).end(), `${run} did not end`);
 }
 
 function stored(play: Play): Record<string, string> {
@@ -67,25 +69,27 @@ function stored(play: Play): Record<string, string> {
   return Object.fromEntries(actors.map(({ address, state }) => [address, state]).sort());
 }
 
-/** Plays the decision's path. Throws where it has none, and where the store differs from the model. */
+/** Plays the decision's path. Throws where it has none, and, with the steps so far, where the store differs from the model. */
 export async function playPath(decision: Decision): Promise<Play> {
   const path = paths().paths.get(decision);
   if (!path) throw new Error(`the model has no path to the end of ${decision}`);
   const { compositions } = surroundingsOf(decision);
   const play = new Play({ gates: GATES, ...(compositions ? { compositions } : {}) });
+  const taken: string[] = [];
   try {
     await play.world.open();
     for (const step of path) {
+      taken.push(step.happening.type);
       for (const act of actsOf(step)) await play.act(act);
       await atRest(play, step.model);
       if (step.happening.type !== "setting")
-        assert.deepEqual(stored(play), Object.fromEntries(Object.entries(statesOf(step.model)).sort()), `after ${step.happening.type}`);
+        assert.deepEqual(stored(play), Object.fromEntries(Object.entries(statesOf(step.model)).sort()), "the store is not as the model");
     }
     const last = path.at(-1) as PathStep;
     for (const act of closing(play, last.model)) await play.act(act);
     return play;
   } catch (error) {
     await play.end();
-    throw error;
+    throw new Error(`after ${taken.join(", ")}: ${(error as Error).message}`, { cause: error });
   }
 }

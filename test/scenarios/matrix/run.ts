@@ -60,7 +60,7 @@ export async function runRow(row: Row, runs = 1): Promise<Result> {
 
 async function runOnce(row: Row, attempt: Attempt, saw: (found: Seen) => void): Promise<void> {
   if ("perform" in row) return performed(row, attempt, saw);
-  const play = await bounded(played(row));
+  const play = await played(row);
   try {
     const found = { ...play.found, ...asides(play) };
     saw(found);
@@ -68,19 +68,6 @@ async function runOnce(row: Row, attempt: Attempt, saw: (found: Seen) => void): 
     await holds(play);
   } finally {
     await play.end();
-  }
-}
-
-/** Longest that acts may take: what they wait for never comes where a machine is wrong. */
-const BOUND_MS = 120_000;
-
-async function bounded<T>(work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`the acts did not end within ${BOUND_MS / 1000} s`)), BOUND_MS);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 
