@@ -199,6 +199,11 @@ export class Engine {
     refuse(await this.#mailbox.submit({ kind: "resolve", effect: key, actor, outcome }), key);
   }
 
+  /** Sets an actor aside for damage that was found in it (ACT-10). Its rows stay as they are. */
+  async setAside(actor: string, code: string, message: string): Promise<void> {
+    refuse(await this.#mailbox.submit({ kind: "setAside", actor, code, message }), actor);
+  }
+
   /**
    * Takes an actor out of quarantine after a check: chain and fold must hold, the snapshot is made from the journal anew, and the dead
    * letters that waited for it are delivered first. Rejects with `actor_not_quarantined`, with the fault that is still there, and with

@@ -111,6 +111,8 @@ function answerTo(work: Work, draft: Draft, rules: Rules): Answer {
       return { kind: "ignored" };
     case "release":
       return back(work, draft, rules);
+    case "setAside":
+      return setAside(work, draft, rules);
     case "row":
       return work.apply(draft);
   }
@@ -247,6 +249,14 @@ function reopen(address: string, draft: Draft, cascade: Cascade): Answer {
 /** What an actor of an older epoch is told. */
 function reopening(draft: Draft): EngineEvent {
   return { type: "engine.reopened", epoch: draft.ground.epoch };
+}
+
+/** An actor in which somebody found damage; one that is set aside already keeps its first reason. */
+function setAside({ actor, code, message }: Extract<Work, { kind: "setAside" }>, draft: Draft, rules: Rules): Answer {
+  if (!draft.actor(actor) || draft.quarantineOf(actor)) return { kind: "ignored" };
+  draft.quarantine(actor, { code, message, atMs: rules.now() });
+  tellSupervisor("engine.quarantined", actor, draft, rules);
+  return { kind: "ignored" };
 }
 
 /** An actor comes back; it is told of the ownerships that began while it was set aside, after what waited for it. */

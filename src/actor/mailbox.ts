@@ -141,6 +141,7 @@ function targetOf(work: Work): string {
       return work.timer;
     case "reopen":
     case "admit":
+    case "setAside":
     case "stop":
     case "release":
       return work.actor;

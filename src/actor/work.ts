@@ -45,4 +45,5 @@ export type Work =
   | { readonly kind: "admit"; readonly actor: string }
   | { readonly kind: "stop"; readonly actor: string }
   | { readonly kind: "release"; readonly actor: string; readonly discard: boolean }
+  | { readonly kind: "setAside"; readonly actor: string; readonly code: string; readonly message: string }
   | { readonly kind: "row"; readonly apply: (draft: Draft) => Answer };

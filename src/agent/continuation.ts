@@ -122,7 +122,7 @@ async function claimTurn(engine: Engine, { run, head, evidence, session }: Obser
       ],
     },
   );
-  return claimed(engine, ids.successorRunId, answer, { actor_final: "continuation_claim_conflict" });
+  return claimed(engine, head.runId, ids.successorRunId, answer, { actor_final: "continuation_claim_conflict" });
 }
 
 /** A new turn from the boundary of an ended run. */
@@ -141,13 +141,14 @@ async function claimBoundary(
     { type: "session.continue", turnId, runId, source: head, evidence, origin, maxSteps, depth, reconciled: [...reconciled] },
     { expect: [{ actor: `run/${head.runId}`, seq: head.seq }] },
   );
-  const other = engine.reader.identity(`boundary/${head.runId}`);
-  if (answer.kind !== "accepted" && other) throw agentError("continuation_claim_conflict", `${other} continues the run ${head.runId}`);
-  return claimed(engine, runId, answer, { actor_final: "session_archived" });
+  return claimed(engine, head.runId, runId, answer, { actor_final: "session_archived" });
 }
 
-function claimed(engine: Engine, runId: string, answer: Answer, final: { readonly actor_final: AgentCode }): Run {
+function claimed(engine: Engine, sourceRunId: string, runId: string, answer: Answer, final: { readonly actor_final: AgentCode }): Run {
   if (answer.kind === "accepted") return new Run(engine, runId);
+  // Whatever else has moved on by it: somebody was first.
+  const other = engine.reader.identity(`boundary/${sourceRunId}`);
+  if (other) throw agentError("continuation_claim_conflict", `${other} continues the run ${sourceRunId}`);
   if (answer.kind === "ignored") throw codedError(answer.reason ?? "continuation_claim_conflict", "the continuation was not accepted");
   const known: Record<string, AgentCode> = { ...final, expectation_failed: "source_identity_changed" };
   throw codedError(known[answer.code] ?? answer.code, answer.message);

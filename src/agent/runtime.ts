@@ -14,13 +14,14 @@ import { type Embedding, type EmbeddingOptions, embeddingOf } from "./embedding.
 import { agentError, codedError } from "./error.ts";
 import { Interaction } from "./interaction.ts";
 import { type Receipt, type ReceiptOptions, receiptOf } from "./receipt.ts";
+import { settle } from "./recovery.ts";
 import { retainSessions } from "./retention.ts";
 import { Run, type RunEvent } from "./run.ts";
 import { Session } from "./session.ts";
 import { runHandlers } from "./step.ts";
 import { type ReadTurnOptions, readTurn, type Turn, type TurnOutline } from "./turn.ts";
 import { verifyRoot } from "./verify.ts";
-import { settlePlans, WorkPlan } from "./work-plan.ts";
+import { WorkPlan } from "./work-plan.ts";
 
 /** Backends and what decides about continuations, and the engine's limits, clock and probes. */
 export interface RuntimeOptions extends Omit<EngineOptions, "machines" | "effects">, EmbeddingOptions {
@@ -59,7 +60,7 @@ export async function openRuntime(store: Store, options: RuntimeOptions): Promis
     engine = made;
   });
   if (engineOptions.start !== false)
-    await settlePlans(opened).catch(async (error) => {
+    await settle(opened).catch(async (error) => {
       await opened.close();
       throw error;
     });
@@ -161,7 +162,7 @@ export class Holdfast {
    */
   async recover(): Promise<void> {
     await this.#engine.recover();
-    await settlePlans(this.#engine);
+    await settle(this.#engine);
   }
 
   /**

@@ -14,6 +14,10 @@ export interface Surroundings {
   /** The backend that the successor gets cannot prepare. */
   readonly losesPrepare?: true;
   readonly sealFails?: true;
+  /** A person denied something in an earlier segment, as the program's own record says. */
+  readonly denied?: true;
+  /** That record cannot be read. */
+  readonly denialsFail?: true;
   /** The stored body of the source's composition is gone before the resume. */
   readonly compositionIsGone?: true;
 }
@@ -46,9 +50,11 @@ export const DECISIONS = {
     sourceRevisions: [{ id: "a", revision: "1" }],
     toolNames: ["x"],
   }),
+  inherited_denial: { row: 15, wishes: handedOff, denied: true },
+  denial_lookup_failure: { row: 16, wishes: handedOff, denialsFail: true },
 } as const satisfies Readonly<Record<string, Surroundings>>;
 
-/** A decision that the model makes a path for. Those that are not among them are listed in `matrix/missing.ts`. */
+/** A decision that the model makes a path for. */
 export type Decision = keyof typeof DECISIONS;
 
 export const surroundingsOf = (decision: Decision): Surroundings => DECISIONS[decision];

@@ -8,7 +8,8 @@
 
 import { getAdjacencyMap, getShortestPaths } from "@xstate/graph";
 import { fromTransition } from "xstate";
-import { type CompositionRecord, machines } from "../../machines/index.ts";
+import { type CompositionRecord, DRIFT_POLICY, type Evidence, machines } from "../../machines/index.ts";
+import type { Answer } from "../../src/actor/answer.ts";
 import { Draft, type Live } from "../../src/actor/draft.ts";
 import { sha256 } from "../../src/actor/json.ts";
 import { macrostep } from "../../src/actor/macrostep.ts";
@@ -17,10 +18,11 @@ import type { Rules } from "../../src/actor/rules.ts";
 import { dehydrate, isFinal, stateName } from "../../src/actor/transition.ts";
 import type { Work } from "../../src/actor/work.ts";
 import { recordOf } from "../../src/agent/composition.ts";
+import { completed } from "../../src/agent/proposal.ts";
 import { fakeComposition, type StepReport } from "../../src/index.ts";
 import { memoryStore } from "../../src/testing/index.ts";
 import { DECISIONS, type Decision, type Surroundings, surroundingsOf, type Wish } from "./decision.ts";
-import { HANDOFF, SESSION, STEPS, TEXT, TURN } from "./turn.ts";
+import { HANDOFF, PLAN, SESSION, STEPS, TEXT, TURN } from "./turn.ts";
 
 /** What may happen to a turn, as a person sees it. */
 export type Happening =
@@ -45,7 +47,8 @@ export interface Model {
 const RUNS = [TURN.runId, HANDOFF.successorRunId] as const;
 const SESSION_ADDRESS = `session/${SESSION.id}`;
 const HANDOFF_ADDRESS = `handoff/${HANDOFF.id}`;
-const ADDRESSES = [SESSION_ADDRESS, ...RUNS.map((run) => `run/${run}`), HANDOFF_ADDRESS];
+const PLAN_ADDRESS = `work-plan/${PLAN.planId}`;
+const ADDRESSES = [SESSION_ADDRESS, PLAN_ADDRESS, ...RUNS.map((run) => `run/${run}`), HANDOFF_ADDRESS];
 
 const rules: Rules = {
   registrations: registerAll(machines),
@@ -77,6 +80,24 @@ function recordFor(run: string, { compositions }: Surroundings): CompositionReco
   const declared = compositions?.[run];
   return declared === undefined ? USUAL : (RECORDS.get(declared) ?? null);
 }
+
+/** What preparing a run comes to. */
+function prepared(run: string, surroundings: Surroundings) {
+  const output = { composition: recordFor(run, surroundings), driftPolicy: DRIFT_POLICY, workspace: WORKSPACE };
+  return { kind: "done", output } as const;
+}
+
+const WORKSPACE = "/project";
+
+/** What is seen around the turn when it is resumed: nothing that speaks against it. */
+const evidenceOf = ({ denied }: Surroundings): Evidence => ({
+  boundary: "0".repeat(64),
+  denied: denied === true,
+  workspace: { source: WORKSPACE, now: WORKSPACE },
+  backgroundSettled: true,
+  tools: { called: [], checked: ["note"], now: ["note"] },
+  configuration: { source: CONFIGURATION, now: CONFIGURATION },
+});
 
 function live(model: Model, address: string): Live | undefined {
   const known = model.draft.actor(address);
@@ -149,13 +170,13 @@ export function happen(model: Model, happening: Happening): Model {
   switch (happening.type) {
     case "start":
       begin(take);
-      settle(TURN.runId, "prepare", { kind: "done", output: recordFor(TURN.runId, surroundings) });
+      settle(TURN.runId, "prepare", prepared(TURN.runId, surroundings));
       return next;
     case "step.ends":
       settle(happening.run, "step", { kind: "done", output: reported(STEPS[`${happening.run}#${happening.step}`]?.report) });
       return next;
     case "prepare.ends":
-      settle(happening.run, "prepare", { kind: "done", output: recordFor(happening.run, surroundings) });
+      settle(happening.run, "prepare", prepared(happening.run, surroundings));
       return next;
     case "flush.ends":
       if (happening.seal === "lost") return { ...next, sealIsLost: true };
@@ -165,7 +186,11 @@ export function happen(model: Model, happening: Happening): Model {
       settle(TURN.runId, "flush", { kind: "done", output: null });
       return wished(next, happening.type, { sealIsLost: false });
     default: {
-      const answer = take({ kind: "event", ...messageOf(happening.type, next, surroundings) });
+      // The evidence that a machine is asked with cannot be had.
+      const answer: Answer =
+        happening.type === "resume" && surroundings.denialsFail
+          ? { kind: "ignored", reason: "denial_lookup_failed" }
+          : take({ kind: "event", ...messageOf(happening.type, next, surroundings) });
       // Told the same a second time, nothing is different.
       if (answer.kind === "ignored" && answer.reason === model.refusals[happening.type]) return model;
       if (answer.kind === "ignored") return wished(model, happening.type, {}, answer.reason);
@@ -187,16 +212,21 @@ const wished = (model: Model, wish: Wish, more: Partial<Model>, reason?: string)
   refusals: reason === undefined ? model.refusals : { ...model.refusals, [wish]: reason },
 });
 
+const CONFIGURATION = { backend: SESSION.backend, cwd: ".", permissionMode: "ask" } as const;
+
 function begin(take: (work: Work) => unknown): void {
-  const configuration = { backend: SESSION.backend, cwd: ".", permissionMode: "ask" };
-  const input = { sessionId: SESSION.id, name: null, configuration };
+  const input = { sessionId: SESSION.id, name: null, configuration: CONFIGURATION, copied: null };
   take({ kind: "create", machine: "session", id: SESSION.id, input, keys: [] });
+  const plan = { type: "session.plan", planId: PLAN.planId, proposal: completed(PLAN.proposal) };
+  take({ kind: "event", to: SESSION_ADDRESS, event: plan });
+  const approve = { type: "plan.approve", expectedRevision: 1 };
+  take({ kind: "event", to: PLAN_ADDRESS, event: approve });
   const send = { type: "session.send", ...TURN, text: TEXT, maxSteps: null };
   take({ kind: "event", to: SESSION_ADDRESS, event: send });
 }
 
 /** To whom a wish is told, and how. */
-function messageOf(wish: Exclude<Wish, "recover">, model: Model, { compositionIsGone }: Surroundings) {
+function messageOf(wish: Exclude<Wish, "recover">, model: Model, surroundings: Surroundings) {
   const run = `run/${TURN.runId}`;
   switch (wish) {
     case "request":
@@ -210,10 +240,10 @@ function messageOf(wish: Exclude<Wish, "recover">, model: Model, { compositionIs
     case "resume": {
       const { seq, hash, snapshot } = live(model, run) as Live;
       const source = { runId: TURN.runId, seq, hash };
-      const sourceComposition = compositionIsGone ? null : snapshot.context.composition;
+      const sourceComposition = surroundings.compositionIsGone ? null : snapshot.context.composition;
       return {
         to: HANDOFF_ADDRESS,
-        event: { type: "handoff.resume", source, sourceComposition, denied: false },
+        event: { type: "handoff.resume", source, sourceComposition, evidence: evidenceOf(surroundings) },
         expect: [{ actor: run, seq }],
       };
     }
@@ -228,7 +258,7 @@ function reported(report: StepReport | undefined) {
     remainingSteps: report.remainingSteps ?? null,
     next: report.next,
     stopReason: report.next === "end" ? report.stopReason : null,
-    interaction: report.next === "wait" ? report.interaction : null,
+    interaction: null,
   };
 }
 

@@ -2,5 +2,5 @@
 
 import "../agent/world.ts";
 
-export { HOLD, RESUME, SEAL } from "./matrix/act.ts";
+export { type Act, HOLD, RESUME, SEAL } from "./matrix/act.ts";
 export { Play } from "./matrix/play.ts";

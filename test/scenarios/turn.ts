@@ -7,6 +7,12 @@ export const SESSION = { backend: "assistant", id: "session-1" } as const;
 export const TURN = { runId: "original-run", turnId: "logical-turn", origin: { kind: "goal", goalId: "goal-1" } } as const;
 export const HANDOFF = { id: "handoff-1", successorRunId: "successor-run", claimId: "claim-1" } as const;
 
+/** The session's work plan: approved before the turn begins, so its execution is active. */
+export const PLAN = {
+  planId: "plan-1",
+  proposal: { title: "work", steps: [{ id: "step-1", title: "finish", description: "finish the logical task" }] },
+} as const;
+
 export interface Step {
   readonly partial?: readonly Json[];
   readonly calls?: readonly { readonly name: string; readonly args: Json }[];

@@ -1,7 +1,7 @@
 /** Acts: what a row may do to its turn. Each answers with what came of it. A new one is a new entry. */
 
 import type { Continuation, ContinuationCheck } from "../../../src/index.ts";
-import { HANDOFF, SESSION, TEXT, TURN } from "../turn.ts";
+import { HANDOFF, PLAN, SESSION, TEXT, TURN } from "../turn.ts";
 import { collect } from "../world.ts";
 import { breaking } from "./breaking.ts";
 import type { Stage } from "./stage.ts";
@@ -90,9 +90,14 @@ async function stoppedAt(play: Stage, nth: number): Promise<unknown> {
   return code;
 }
 
+/** What the backend calls `question-1` in the turn's first run. */
+const QUESTION = `${TURN.runId}.question-1`;
+
 const acts = {
   async start(play: Stage) {
-    const session = await play.world.holdfast.createSession({ ...SESSION, cwd: play.world.root });
+    const session = await play.world.holdfast.createSession({ ...SESSION, ...play.begunWith });
+    const plan = await session.proposePlan(PLAN.proposal, { planId: PLAN.planId });
+    await plan.approve(1);
     const { maxSteps } = play.given;
     const run = await session.send(TEXT, { ...TURN, ...(maxSteps === undefined ? {} : { maxSteps }) });
     collect(run.events(), play.seen).catch((error) => {
@@ -149,15 +154,29 @@ const acts = {
     const resumed = resume(play, play.continuation).catch((error) => error.code);
     return Promise.all([play.run(TURN.runId).stop(), resumed]).then(([, code]) => code);
   },
+  /** What recovery makes of it: `unchanged`, plan and all. */
+  async "recover a sealed turn"(play: Stage) {
+    const before = play.world.dump();
+    await play.world.holdfast.recover();
+    return play.world.dump() === before && play.found.plan === "active" ? "unchanged" : "changed";
+  },
   recover: (play: Stage) => play.world.holdfast.recover(),
   async reopen(play: Stage) {
     await play.world.reopen();
   },
   async answer(play: Stage) {
-    await play.run(HANDOFF.successorRunId).answer("question-1", "yes");
+    await play.run(HANDOFF.successorRunId).answer(QUESTION, "yes");
   },
   async "answer the original"(play: Stage) {
-    await play.run(TURN.runId).answer("question-1", "yes");
+    await play.run(TURN.runId).answer(QUESTION, "yes");
+  },
+  async "deny the permission"(play: Stage) {
+    const { hash } = play.world.holdfast.interaction(QUESTION).getSnapshot().context;
+    await play.run(TURN.runId).decide(QUESTION, false, { hash });
+  },
+  async "allow the permission"(play: Stage) {
+    const { hash } = play.world.holdfast.interaction(QUESTION).getSnapshot().context;
+    await play.run(TURN.runId).decide(QUESTION, true, { hash });
   },
   "wait for the question": (play: Stage) => nextQuestion(play, TURN.runId),
   "wait for the successor's question": (play: Stage) => nextQuestion(play, HANDOFF.successorRunId),

@@ -6,6 +6,9 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
+import { run } from "../../../machines/index.ts";
+import { type ConfigurationChanges, fakeComposition } from "../../../src/index.ts";
+import { SESSION } from "../turn.ts";
 import type { Stage } from "./stage.ts";
 
 /** Commits with this fact fail as on a full disk. */
@@ -80,6 +83,40 @@ export const breaking = {
     const thread = new Worker(BUSY_THREAD, { eval: true, workerData: { file: file(play), driver, count: COUNT } });
     await new Promise((locked, failed) => thread.once("message", locked).once("error", failed));
   },
+  "another prompt is composed"(play: Stage) {
+    play.composes = fakeComposition({ promptHash: `sha256:${"1".repeat(64)}` });
+  },
+  "the workspace changes"(play: Stage) {
+    play.around.workspace = "/elsewhere";
+  },
+  "the workspace is back"(play: Stage) {
+    play.around.workspace = "/project";
+  },
+  "a tool goes"(play: Stage) {
+    play.around.tools = [];
+  },
+  "a tool comes"(play: Stage) {
+    play.around.tools = ["note", "another"];
+  },
+  "the tools are back"(play: Stage) {
+    play.around.tools = ["note"];
+  },
+  "work goes on in the background"(play: Stage) {
+    play.around.backgroundSettled = false;
+  },
+  "the background is quiet"(play: Stage) {
+    play.around.backgroundSettled = true;
+  },
+  "the record of denials breaks"(play: Stage) {
+    play.denials = "broken";
+  },
+  "the record of denials is mended"(play: Stage) {
+    play.denials = "none";
+  },
+  "another folder is configured": (play: Stage) => configure(play, { cwd: "/elsewhere" }),
+  "another permission mode is configured": (play: Stage) => configure(play, { permissionMode: "bypass" }),
+  "another backend is configured": (play: Stage) => configure(play, { backend: "other" }),
+  "the session is configured as before": (play: Stage) => configure(play, play.begunWith),
   /** Gives the root up and keeps in mind what is stored. */
   async close(play: Stage) {
     await play.world.holdfast.close();
@@ -105,8 +142,12 @@ export const breaking = {
     await breaking.close(play);
     version(play, "0");
   },
-  "the run's version is as before": (play: Stage) => version(play, "1"),
+  "the run's version is as before": (play: Stage) => version(play, run.version as string),
 };
+
+function configure(play: Stage, changes: ConfigurationChanges): Promise<void> {
+  return play.world.holdfast.session(SESSION.id).configure(changes);
+}
 
 function schema(play: Stage, by: number): void {
   const db = new Database(file(play));

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { canonical } from "../../../src/actor/json.ts";
 import type { RunEvent } from "../../../src/index.ts";
-import { HANDOFF, TEXT, TURN } from "../turn.ts";
+import { HANDOFF, PLAN, TEXT, TURN } from "../turn.ts";
 import { type Fact, stored } from "../world.ts";
 import type { Stage } from "./stage.ts";
 
@@ -41,10 +41,24 @@ export async function holds(play: Stage): Promise<void> {
     [...new Set(play.damage)],
     "faults of the root",
   );
+  await holdsForThePlan(play);
   const before = world.dump();
   await world.holdfast.recover();
-  await world.holdfast.recover();
   if (world.state(ORIGINAL) !== "paused") assert.equal(world.dump(), before, "recovery changed something");
+}
+
+/** A turn that goes on, also over its seal, keeps the plan's execution active; recovery interrupts it after the turn has ended. */
+async function holdsForThePlan(play: Stage): Promise<void> {
+  const { world } = play;
+  const over = runsOf(play).length > 0 && runsOf(play).every(({ status }) => status === "final") && !isPending(play);
+  const before = world.dump();
+  await world.holdfast.recover();
+  if (world.state(`work-plan/${PLAN.planId}`) === undefined) return;
+  assert.equal(play.found.plan, over ? "interrupted" : "active", "the plan's execution after recovery");
+  const [turn] = world.facts("session/session-1").filter(({ type }) => type === "turn.ended");
+  // Only a turn that was completed leaves it to recovery.
+  if (turn?.kind !== undefined && world.state(ORIGINAL) !== "paused" && !over)
+    assert.equal(world.dump(), before, "recovery changed something");
 }
 
 /** One user message, one dispatch a run at most, one outcome a run at most, one origin; one outcome of the turn. */
@@ -85,8 +99,19 @@ function holdsForTheSeal(play: Stage): void {
   assert.ok(endings(resumed).length <= 1, "the consumer of the resume saw one end at most");
 }
 
+/** What the records say: the program's, and that of the turn's own interactions. */
+function isDenied({ world, given }: Stage): boolean {
+  const own = world.actors("interaction").some(({ address }) => world.context(address).answer?.allow === false);
+  return own || given.denials === "denied";
+}
+
 /** The successor goes on with the original text and what was left, and adds no message of the user. */
-function holdsForTheSuccessor({ world, backend, given }: Stage): void {
+function holdsForTheSuccessor(play: Stage): void {
+  const { world, backend, given } = play;
+  const denied = isDenied(play);
+  for (const segments of play.asked)
+    assert.deepEqual(segments, play.lineage.slice(0, segments.length), "all segments are looked up, in order");
+
   const seal = world.facts(ORIGINAL).find((fact) => fact.type === "run.sealed");
   const report = given.steps?.["original-run#1"]?.report;
   const left = typeof report === "object" && report.remainingSteps === null ? null : 2;
@@ -105,13 +130,13 @@ function holdsForTheSuccessor({ world, backend, given }: Stage): void {
     maxSteps: left,
     text: "",
     headAnchor: { runId: rootRunId, turnId, text: TEXT },
-    continuation: { purpose: "handoff", sourceRunId: rootRunId, denied: false },
+    continuation: { purpose: "handoff", sourceRunId: rootRunId, denied },
   };
   demand(first, expected, "the successor's first step");
   const facts = world.facts(SUCCESSOR);
   const isUserMessage = (fact: Fact) => fact.type === "message.added" && fact.role === "user" && fact.from === "input";
   assert.equal(facts.filter(isUserMessage).length, 0, "the successor adds no message of the user");
-  const source = { kind: "handoff", handoffId: HANDOFF.id, claimId: HANDOFF.claimId, denied: false, runId: rootRunId };
+  const source = { kind: "handoff", handoffId: HANDOFF.id, claimId: HANDOFF.claimId, denied, runId: rootRunId };
   demand(facts[0]?.source, source, "the successor's source");
   const row = world.reader.actor(ORIGINAL);
   const head = { runId: rootRunId, seq: row?.seq, hash: row?.hash };

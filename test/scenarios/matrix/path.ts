@@ -19,6 +19,9 @@ export function paths(): ReturnType<typeof generate> {
 /** Everywhere that the backend can stand still, but where every row has a gate. */
 const GATES = ["original-run#2", "flush", "prepare successor-run", "successor-run#1", "successor-run#2"];
 
+/** What is tried on a sealed turn before it is resumed, and must change nothing. */
+const SEALED = ["recover a sealed turn", "plain check"] as const satisfies readonly Act[];
+
 /** How each happening is brought about. A happening without an entry does not compile. */
 const executors: { readonly [Type in Happening["type"]]: (happening: Extract<Happening, { type: Type }>, model: Model) => readonly Act[] } =
   {
@@ -30,17 +33,18 @@ const executors: { readonly [Type in Happening["type"]]: (happening: Extract<Hap
     stop: () => ["stop"],
     recover: () => ["mend the store", "recover"],
     resume: (_, { decision }) => {
-      const { losesPrepare, compositionIsGone } = surroundingsOf(decision as Decision);
+      const { losesPrepare, compositionIsGone, denialsFail } = surroundingsOf(decision as Decision);
       return [
         ...(compositionIsGone ? (["delete the source's composition"] as const) : []),
         "check",
         ...(losesPrepare ? (["lose prepare"] as const) : []),
+        ...(denialsFail ? (["the record of denials breaks"] as const) : []),
         "begin to resume",
       ];
     },
     "step.ends": ({ run, step }, model) => [`open ${run}#${step}`, ...(isHeld(model) ? (["ready", "preview"] as const) : [])],
     "prepare.ends": ({ run }) => [`open prepare ${run}`],
-    "flush.ends": ({ seal }) => (seal === "lost" ? ["fail the seal", "open flush", "sealed"] : ["open flush", "sealed"]),
+    "flush.ends": ({ seal }) => (seal === "lost" ? ["fail the seal", "open flush", "sealed"] : ["open flush", "sealed", ...SEALED]),
   };
 
 const actsOf = ({ happening, model }: PathStep): readonly Act[] =>
@@ -73,8 +77,12 @@ function stored(play: Play): Record<string, string> {
 export async function playPath(decision: Decision): Promise<Play> {
   const path = paths().paths.get(decision);
   if (!path) throw new Error(`the model has no path to the end of ${decision}`);
-  const { compositions } = surroundingsOf(decision);
-  const play = new Play({ gates: GATES, ...(compositions ? { compositions } : {}) });
+  const { compositions, denied } = surroundingsOf(decision);
+  const play = new Play({
+    gates: GATES,
+    ...(compositions ? { compositions } : {}),
+    ...(denied ? { denials: "denied" } : {}),
+  });
   const taken: string[] = [];
   try {
     await play.world.open();

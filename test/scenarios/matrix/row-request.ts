@@ -134,9 +134,24 @@ export const requestRows: readonly Row[] = [
   },
   {
     row: 18,
-    // At a boundary nothing of the backend is in flight: all that can fail after the commit is what drains the run, and that keeps no seal back.
-    decision: "backend_error_after_commit, in its flush",
-    given: { flushFails: true, acts: [...SEAL, ...RESUME] },
+    decision: "backend_error_after_commit",
+    given: { flush: "breaks", acts: [...HOLD, "commit", "end", "sealed"] },
+    expected: {
+      ...unsealedRow,
+      ready: true,
+      commit: true,
+      sealed: false,
+      end: { failed: "effect_failed", drift: [] },
+      source: "failed",
+      handoff: "failed",
+      tip: "original-run failed",
+    },
+  },
+  {
+    row: 18,
+    // What watches the run is not what does its work: where it cannot be drained, the seal is written all the same.
+    decision: "backend_error_after_commit: only its flush fails",
+    given: { flush: "fails", acts: [...SEAL, ...RESUME] },
     expected: resumedRow,
   },
   {

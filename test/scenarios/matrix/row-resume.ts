@@ -1,10 +1,18 @@
 /** Rows 24 and 26-32: one continuation of one seal, its budget, and stops. */
 
-import { RESUME, SEAL } from "./act.ts";
+import { type Act, RESUME, SEAL } from "./act.ts";
+import { lineageLimit } from "./lineage.ts";
 import { NOT_ASKED, pendingRow, type Row, resumedRow, sealedRow, unsealedRow } from "./row.ts";
 
 /** From the claim to the last step's start; a stop after any of them still ends the turn. */
 const COMMITS = 6;
+
+/** A tool is called before the seal. */
+const notes = {
+  "original-run#1": { calls: [{ name: "note", args: { thing: "a" } }], report: { text: "first", next: "continue", remainingSteps: 2 } },
+} as const;
+
+const codeOf = (decision: string): string => decision.split(":")[0] as string;
 
 export const resumeRows: readonly Row[] = [
   {
@@ -117,6 +125,48 @@ export const resumeRows: readonly Row[] = [
       "preview 2": { rootRunId: "original-run", successorRunId: "third-run", claimId: "claim-2", remainingSteps: 1 },
       "resume the third": "completed",
     },
+  },
+  ...[
+    ["workspace_changed", "the workspace changes", "the workspace is back"],
+    ["tool_set_changed: a tool is gone", "a tool goes", "the tools are back"],
+    ["background_pending", "work goes on in the background", "the background is quiet"],
+  ].map(
+    ([decision, breaks, mends]): Row => ({
+      row: 33,
+      decision: decision as string,
+      given: { steps: notes, acts: [...SEAL, "check", breaks as Act, "resume", "check", mends as Act, "resume"] },
+      expected: { ...resumedRow, resume: codeOf(decision as string), "check 2": [codeOf(decision as string)], "resume 2": "completed" },
+    }),
+  ),
+  {
+    row: 33,
+    // A check has nothing to compare a new tool with; a resume has what its check saw.
+    decision: "tool_set_changed: a tool is new since the check",
+    given: { steps: notes, acts: [...SEAL, "check", "a tool comes", "resume", "check", "resume"] },
+    expected: { ...resumedRow, resume: "tool_set_changed", "check 2": "continue", "resume 2": "completed" },
+  },
+  ...["another folder", "another permission mode", "another backend"].map(
+    (what): Row => ({
+      row: 34,
+      decision: `configuration_changed: ${what}`,
+      given: {
+        acts: [...SEAL, "check", `${what} is configured` as Act, "resume", "check", "the session is configured as before", ...RESUME],
+      },
+      expected: {
+        ...resumedRow,
+        // The session is another one than the check saw, so the rest is not looked at; a check made then says why.
+        resume: "configuration_changed",
+        "check 2": ["configuration_changed"],
+        "check 3": "continue",
+        "resume 2": "completed",
+      },
+    }),
+  ),
+  {
+    row: 30,
+    decision: "lineage_limit",
+    perform: lineageLimit,
+    expected: { members: 64, refused: "lineage_limit", dispatches: 64, last: "completed", written: false },
   },
   {
     row: 31,

@@ -3,14 +3,23 @@
 import { HOLD, RESUME, SEAL } from "./act.ts";
 import { other, pendingRow, type Row, refusedRow, resumedRow, successorDeclares, unsealedRow } from "./row.ts";
 
+const asksLeave = {
+  report: { next: "wait", interaction: { id: "question-1", kind: "permission", question: "May I write?", subject: { tool: "write" } } },
+} as const;
+
+/** What every row that seals shows before its resume. */
+const beforeResume = { "recover a sealed turn": "unchanged", "plain check": ["sealed_for_successor"] };
+const resumed = { ...resumedRow, ...beforeResume };
+const refused = { ...refusedRow, ...beforeResume };
+
 const drifted = (...fields: readonly string[]) => ({
-  ...refusedRow,
+  ...refused,
   resume: "composition_drift",
   "end of the successor": { failed: "composition_drift", drift: fields },
 });
 
 export const seedRows: readonly Row[] = [
-  { row: 1, decision: "commit", path: "commit", expected: resumedRow },
+  { row: 1, decision: "commit", path: "commit", expected: resumed },
   {
     row: 2,
     decision: "cancel",
@@ -78,26 +87,33 @@ export const seedRows: readonly Row[] = [
     row: 6,
     decision: "missing_persisted_source_snapshot",
     path: "missing_persisted_source_snapshot",
-    expected: { ...pendingRow, check: "continue", resume: "source_composition_missing" },
+    expected: { ...pendingRow, ...beforeResume, check: "continue", resume: "source_composition_missing" },
   },
   {
     row: 7,
     decision: "missing_capability",
     path: "missing_capability",
-    expected: { ...refusedRow, resume: "composition_preparation_unsupported" },
+    expected: { ...refused, resume: "composition_preparation_unsupported" },
   },
   {
     row: 8,
     decision: "uncommitted_preparation",
     path: "uncommitted_preparation",
-    expected: { ...refusedRow, resume: "composition_not_durable" },
+    expected: { ...refused, resume: "composition_not_durable" },
   },
   { row: 9, decision: "prompt_drift", path: "prompt_drift", expected: drifted("prompt") },
   { row: 10, decision: "tool_drift", path: "tool_drift", expected: drifted("tools") },
   { row: 11, decision: "availability_drift", path: "availability_drift", expected: drifted("availability") },
   { row: 12, decision: "provider_options_drift", path: "provider_options_drift", expected: drifted("provider_options") },
   { row: 13, decision: "context_window_drift", path: "context_window_drift", expected: drifted("context_window") },
-  { row: 14, decision: "revision_only", path: "revision_only", expected: resumedRow },
+  { row: 14, decision: "revision_only", path: "revision_only", expected: resumed },
+  { row: 15, decision: "inherited_denial", path: "inherited_denial", expected: resumed },
+  {
+    row: 16,
+    decision: "denial_lookup_failure",
+    path: "denial_lookup_failure",
+    expected: { ...pendingRow, ...beforeResume, check: "continue", resume: "denial_lookup_failed" },
+  },
   {
     row: 4,
     repeats: true,
@@ -118,6 +134,56 @@ export const seedRows: readonly Row[] = [
     decision: "write_failure, then stop",
     given: { acts: [...HOLD, "fail the seal", "commit", "sealed", "mend the store", "stop", "end"] },
     expected: { ...unsealedRow, source: "cancelled", handoff: "failed", tip: "original-run cancelled" },
+  },
+  {
+    row: 15,
+    decision: "inherited_denial: of a permission that the turn asked for itself",
+    given: {
+      steps: { "original-run#1": asksLeave, "original-run#2": { report: { text: "second", next: "continue", remainingSteps: 2 } } },
+      gates: ["original-run#2"],
+      acts: [
+        "start",
+        "open original-run#1",
+        "wait for the question",
+        "deny the permission",
+        "request",
+        "open original-run#2",
+        "ready",
+        "preview",
+        "commit",
+        "sealed",
+        ...RESUME,
+      ],
+    },
+    expected: { ...resumedRow, "deny the permission": undefined },
+  },
+  {
+    row: 15,
+    decision: "inherited_denial: a grant is not inherited",
+    given: {
+      steps: { "original-run#1": asksLeave, "original-run#2": { report: { text: "second", next: "continue", remainingSteps: 2 } } },
+      gates: ["original-run#2"],
+      acts: [
+        "start",
+        "open original-run#1",
+        "wait for the question",
+        "allow the permission",
+        "request",
+        "open original-run#2",
+        "ready",
+        "preview",
+        "commit",
+        "sealed",
+        ...RESUME,
+      ],
+    },
+    expected: { ...resumedRow, "allow the permission": undefined },
+  },
+  {
+    row: 16,
+    decision: "denial_lookup_failure, then a later resume",
+    given: { acts: [...SEAL, "check", "the record of denials breaks", "resume", "check", "the record of denials is mended", "resume"] },
+    expected: { ...resumedRow, resume: "denial_lookup_failed", "check 2": ["denial_lookup_failed"], "resume 2": "completed" },
   },
   {
     row: 9,

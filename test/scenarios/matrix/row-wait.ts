@@ -3,8 +3,10 @@
 import { RESUME, SEAL } from "./act.ts";
 import { NOT_ASKED, type Row, resumedRow, unsealedRow } from "./row.ts";
 
-const question = { id: "question-1", question: "May I?" };
-const asks = { report: { next: "wait", interaction: question, remainingSteps: 2 } } as const;
+const asks = { report: { next: "wait", interaction: { id: "question-1", question: "May I?" }, remainingSteps: 2 } } as const;
+const question = { id: "original-run.question-1", question: "May I?" };
+/** Held, committed and sealed while it waits. */
+const SEAL_WAITING = ["start", "open original-run#1", "wait for the question", "request", "ready", "preview", "commit", "sealed"] as const;
 
 export const waitRows: readonly Row[] = [
   {
@@ -12,48 +14,28 @@ export const waitRows: readonly Row[] = [
     decision: "handoff_while_waiting",
     given: {
       steps: { "original-run#1": asks },
-      acts: [
-        "start",
-        "open original-run#1",
-        "wait for the question",
-        "request",
-        "ready",
-        "preview",
-        "commit",
-        "sealed",
-        "check",
-        "begin to resume",
-        "wait for the successor's question",
-        "answer",
-        "end of the successor",
-        "answer",
-      ],
+      acts: [...SEAL_WAITING, "check", "begin to resume", "wait for the successor's question", "answer", "end of the successor", "answer"],
     },
-    expected: { ...resumedRow, resume: NOT_ASKED, "answer 2": "run_not_active", preview: { interaction: question, remainingSteps: 2 } },
+    expected: {
+      ...resumedRow,
+      resume: NOT_ASKED,
+      "answer 2": undefined,
+      answers: 1,
+      preview: { interaction: question, remainingSteps: 2 },
+    },
   },
   {
     row: 39,
     decision: "handoff_while_waiting, cancelled",
     given: {
       steps: { "original-run#1": asks },
-      acts: [
-        "start",
-        "open original-run#1",
-        "wait for the question",
-        "request",
-        "ready",
-        "answer the original",
-        "cancel",
-        "answer the original",
-        "end",
-        "sealed",
-      ],
+      acts: ["start", "open original-run#1", "wait for the question", "request", "ready", "answer the original", "cancel", "end", "sealed"],
     },
     expected: {
       ...unsealedRow,
-      "answer the original": "interaction_not_open",
+      "answer the original": undefined,
+      answers: 1,
       cancel: true,
-      "answer the original 2": undefined,
       sealed: false,
       source: "completed",
       handoff: "cancelled",
@@ -82,6 +64,36 @@ export const waitRows: readonly Row[] = [
       end: { kind: "completed", stopReason: "end_turn" },
       handoff: "cancelled",
     },
+  },
+  {
+    row: 39,
+    decision: "handoff_while_waiting, answered before the resume",
+    given: { steps: { "original-run#1": asks }, acts: [...SEAL_WAITING, "answer the original", ...RESUME, "end of the successor"] },
+    expected: { ...resumedRow, "answer the original": undefined, answers: 1, preview: { interaction: question, remainingSteps: 2 } },
+  },
+  {
+    row: 39,
+    decision: "handoff_while_waiting, answered in another process than the one that resumes",
+    given: { steps: { "original-run#1": asks }, acts: [...SEAL_WAITING, "answer the original", "reopen", ...RESUME] },
+    expected: { ...resumedRow, answers: 1 },
+  },
+  {
+    row: 39,
+    decision: "restart_while_waiting",
+    given: {
+      steps: { "original-run#1": asks },
+      acts: ["start", "open original-run#1", "wait for the question", "reopen", "answer the original", "end"],
+    },
+    expected: { ...unsealedRow, dispatches: 1, answers: 1, end: { kind: "completed", stopReason: "end_turn" } },
+  },
+  {
+    row: 39,
+    decision: "restart_while_waiting, and another composition after it",
+    given: {
+      steps: { "original-run#1": asks },
+      acts: ["start", "open original-run#1", "wait for the question", "another prompt is composed", "reopen", "answer the original", "end"],
+    },
+    expected: { ...unsealedRow, answers: 1, end: { failed: "composition_drift", drift: ["prompt"] } },
   },
   {
     row: 40,

@@ -18,7 +18,7 @@ import {
   type StepInput,
 } from "../../../src/index.ts";
 import { Gate } from "../gate.ts";
-import { STEPS, type Step } from "../turn.ts";
+import { PLAN, SESSION, STEPS, type Step } from "../turn.ts";
 import { World } from "../world.ts";
 
 /** What is given to a row beside its acts. */
@@ -30,9 +30,11 @@ export interface Given {
   /** Points besides `original-run#1` at which the backend stands still until an act opens them. */
   readonly gates?: readonly string[];
   readonly maxSteps?: number;
-  /** What watches the run cannot be drained. */
-  readonly flushFails?: true;
+  /** `fails`: what watches the run cannot be drained. `breaks`: the backend itself has broken. */
+  readonly flush?: "fails" | "breaks";
   readonly busyTimeoutMs?: number;
+  /** What the program's own record of denials says; absent: nothing was denied. */
+  readonly denials?: "denied";
 }
 
 export class Stage {
@@ -56,11 +58,19 @@ export class Stage {
   undo: (() => void) | undefined;
   /** Bytes of the database when an act asked for them. */
   bytes: string | undefined;
+  /** What the program sees around the session. */
+  readonly around = { workspace: "/project" as string | null, backgroundSettled: true, tools: ["note"] };
+  /** What the backend declares from now on, whatever was given. */
+  composes: Composition | undefined;
+  denials: "none" | "denied" | "broken";
+  /** Segments that the record of denials was asked about, by run, in their order. */
+  readonly asked: (readonly string[])[] = [];
   readonly abort = new AbortController();
   readonly #gates = new Map<string, Gate>();
 
   constructor(given: Given) {
     this.given = given;
+    this.denials = given.denials ?? "none";
     for (const name of ["original-run#1", ...(given.gates ?? [])]) this.#gates.set(name, new Gate());
     this.backend = fakeBackend({
       script: async (input) => {
@@ -71,6 +81,7 @@ export class Stage {
       },
       composition: async (input) => {
         await this.#gates.get(`prepare ${input.runId}`)?.pass();
+        if (this.composes) return this.composes;
         const composition = given.compositions?.[input.runId];
         return composition === undefined ? fakeComposition() : composition;
       },
@@ -82,19 +93,36 @@ export class Stage {
           execute: async ({ thing }) => ({ noted: thing }),
         },
       ],
-      flush: async () => {
+      flush: async ({ fail }) => {
         await this.#gates.get("flush")?.pass();
-        if (given.flushFails) throw new Error("nobody drains it");
+        if (given.flush === "fails") throw new Error("nobody drains it");
+        if (given.flush === "breaks") await fail(new Error("lost the line"));
       },
     });
     const { busyTimeoutMs } = given;
-    this.world = new World({ assistant: this.backend }, busyTimeoutMs === undefined ? {} : { busyTimeoutMs });
+    this.world = new World(
+      { assistant: this.backend, other: this.backend },
+      {
+        inspect: () => ({ ...this.around }),
+        denials: (segments) => {
+          this.asked.push(segments.map(({ runId }) => runId));
+          if (this.denials === "broken") throw new Error("the record of denials is out of reach");
+          return this.denials === "denied";
+        },
+        ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
+      },
+    );
   }
 
   gate(name: string): Gate {
     const gate = this.#gates.get(name);
     if (!gate) throw new Error(`the row has no gate ${name}`);
     return gate;
+  }
+
+  /** What the session is created with. */
+  get begunWith() {
+    return { backend: SESSION.backend, cwd: this.world.root, permissionMode: "ask" } as const;
   }
 
   /** The turn's runs, from its root along its seals. */
@@ -120,6 +148,8 @@ export class Stage {
       session: world.state("session/session-1"),
       dispatches: world.count("run.dispatched"),
       seals: world.count("run.sealed"),
+      answers: world.count("message.added", ({ from }) => from === "answer"),
+      plan: world.state(`work-plan/${PLAN.planId}`),
       tip: `${lineage.at(-1)} ${world.state(`run/${lineage.at(-1)}`)}`,
       ...this.answers,
     };
