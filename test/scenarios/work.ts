@@ -33,8 +33,19 @@ function readPast(transcript: Iterable<TranscriptEntry>): Past {
   return past;
 }
 
+/** What is worked on, and how much of it in one step. */
+export interface Load {
+  readonly items: readonly string[];
+  readonly perStep: number;
+}
+
 /** Works on its items, two at a time, each by a tool that leaves a trace outside: a line in `directory`/ran. */
-export function workBackend(directory: string, revision = "1", gate: () => Promise<void> | void = () => {}): Backend {
+export function workBackend(
+  directory: string,
+  revision = "1",
+  gate: () => Promise<void> | void = () => {},
+  { items, perStep }: Load = { items: ITEMS, perStep: ITEMS_PER_STEP },
+): Backend {
   return {
     tools: [
       {
@@ -53,9 +64,9 @@ export function workBackend(directory: string, revision = "1", gate: () => Promi
     step: async ({ transcript, callTool }) => {
       await gate();
       const { settled } = readPast(transcript());
-      const left = ITEMS.filter((item) => !settled.has(item));
-      if (left.length === 0) return { next: "end", stopReason: "end_turn", text: ITEMS.map((item) => settled.get(item)).join(" ") };
-      await Promise.all(left.slice(0, ITEMS_PER_STEP).map((item) => callTool("work", { item })));
+      const left = items.filter((item) => !settled.has(item));
+      if (left.length === 0) return { next: "end", stopReason: "end_turn", text: items.map((item) => settled.get(item)).join(" ") };
+      await Promise.all(left.slice(0, perStep).map((item) => callTool("work", { item })));
       return { next: "continue" };
     },
   };
