@@ -7,6 +7,7 @@ import { HANDOFF, TURN } from "../turn.ts";
 import type { Act } from "./act.ts";
 import { bounded } from "./bound.ts";
 import { Play } from "./play.ts";
+import type { Given } from "./stage.ts";
 
 let generated: ReturnType<typeof generate> | undefined;
 
@@ -74,11 +75,12 @@ function stored(play: Play): Record<string, string> {
 }
 
 /** Plays the decision's path. Throws where it has none, and, with the steps so far, where the store differs from the model. */
-export async function playPath(decision: Decision): Promise<Play> {
+export async function playPath(decision: Decision, given: Pick<Given, "wholeTurns"> = {}): Promise<Play> {
   const path = paths().paths.get(decision);
   if (!path) throw new Error(`the model has no path to the end of ${decision}`);
   const { compositions, denied } = surroundingsOf(decision);
   const play = new Play({
+    ...given,
     gates: GATES,
     ...(compositions ? { compositions } : {}),
     ...(denied ? { denials: "denied" } : {}),

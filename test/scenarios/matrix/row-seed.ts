@@ -18,7 +18,7 @@ const drifted = (...fields: readonly string[]) => ({
   "end of the successor": { failed: "composition_drift", drift: fields },
 });
 
-export const seedRows: readonly Row[] = [
+const rows: readonly Row[] = [
   { row: 1, decision: "commit", path: "commit", expected: resumed },
   {
     row: 2,
@@ -196,3 +196,8 @@ export const seedRows: readonly Row[] = [
     },
   },
 ];
+
+/** The decisions of the specification, by a backend of steps and by one that drives whole turns; and variants of them. */
+export const seedRows: readonly Row[] = rows.flatMap((row): Row[] =>
+  "path" in row ? [row, { ...row, decision: `${row.decision}, by a backend that drives whole turns`, wholeTurns: true }] : [row],
+);

@@ -30,6 +30,8 @@ export interface PlayedRow extends Named {
 /** Acts from the model's path for a decision. */
 export interface PathRow extends Named {
   readonly path: Decision;
+  /** The backend drives whole turns and is adapted. */
+  readonly wholeTurns?: true;
 }
 
 /** What needs processes or runtimes of its own, and says itself what it saw. */

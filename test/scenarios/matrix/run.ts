@@ -71,7 +71,7 @@ async function runOnce(row: Row, attempt: Attempt, saw: (found: Seen) => void): 
   }
 }
 
-const played = (row: PlayedRow | PathRow): Promise<Play> => ("path" in row ? playPath(row.path) : Play.of(row.given));
+const played = (row: PlayedRow | PathRow): Promise<Play> => ("path" in row ? playPath(row.path, row) : Play.of(row.given));
 
 async function performed(row: PerformedRow, attempt: Attempt, saw: (found: Seen) => void): Promise<void> {
   const found = await row.perform(attempt);

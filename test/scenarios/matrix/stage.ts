@@ -10,9 +10,11 @@ import {
   type Backend,
   type Composition,
   type Continuation,
+  type FlushInput,
   fakeBackend,
   fakeComposition,
   type Handoff,
+  type PrepareInput,
   type Run,
   type RunEvent,
   type StepInput,
@@ -20,6 +22,7 @@ import {
 import { Gate } from "../gate.ts";
 import { PLAN, SESSION, STEPS, type Step } from "../turn.ts";
 import { World } from "../world.ts";
+import { wholeTurns } from "./whole-turn.ts";
 
 /** What is given to a row beside its acts. */
 export interface Given {
@@ -30,6 +33,8 @@ export interface Given {
   /** Points besides `original-run#1` at which the backend stands still until an act opens them. */
   readonly gates?: readonly string[];
   readonly maxSteps?: number;
+  /** The backend drives whole turns and is adapted. */
+  readonly wholeTurns?: true;
   /** `fails`: what watches the run cannot be drained. `breaks`: the backend itself has broken. */
   readonly flush?: "fails" | "breaks";
   readonly busyTimeoutMs?: number;
@@ -72,14 +77,9 @@ export class Stage {
     this.given = given;
     this.denials = given.denials ?? "none";
     for (const name of ["original-run#1", ...(given.gates ?? [])]) this.#gates.set(name, new Gate());
-    this.backend = fakeBackend({
-      script: async (input) => {
-        const name = `${input.runId}#${input.step}`;
-        await this.#gates.get(name)?.pass();
-        const { report, ...rest }: Step = given.steps?.[name] ?? STEPS[name] ?? { report: { next: "end", stopReason: "end_turn" } };
-        return { ...rest, report: typeof report === "function" ? report() : report };
-      },
-      composition: async (input) => {
+    const options = {
+      script: ({ runId, step }: { readonly runId: string; readonly step: number }) => this.#played(`${runId}#${step}`),
+      composition: async (input: PrepareInput) => {
         await this.#gates.get(`prepare ${input.runId}`)?.pass();
         if (this.composes) return this.composes;
         const composition = given.compositions?.[input.runId];
@@ -90,15 +90,16 @@ export class Stage {
           name: "note",
           description: "Notes a thing down.",
           parameters: z.strictObject({ thing: z.string() }),
-          execute: async ({ thing }) => ({ noted: thing }),
+          execute: async ({ thing }: { readonly thing: string }) => ({ noted: thing }),
         },
       ],
-      flush: async ({ fail }) => {
+      flush: async ({ fail }: FlushInput) => {
         await this.#gates.get("flush")?.pass();
         if (given.flush === "fails") throw new Error("nobody drains it");
         if (given.flush === "breaks") await fail(new Error("lost the line"));
       },
-    });
+    };
+    this.backend = given.wholeTurns ? wholeTurns(options) : fakeBackend(options);
     const { busyTimeoutMs } = given;
     this.world = new World(
       { assistant: this.backend, other: this.backend },
@@ -112,6 +113,13 @@ export class Stage {
         ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
       },
     );
+  }
+
+  /** What the backend does in a step, once its gate is open. */
+  async #played(name: string) {
+    await this.#gates.get(name)?.pass();
+    const { report, ...rest }: Step = this.given.steps?.[name] ?? STEPS[name] ?? { report: { next: "end", stopReason: "end_turn" } };
+    return { ...rest, report: typeof report === "function" ? report() : report };
   }
 
   gate(name: string): Gate {
