@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import type { Store } from "../../src/actor/store.ts";
+import { openRuntime } from "../../src/agent/runtime.ts";
+import { fakeBackend } from "../../src/index.ts";
+import { memoryStore } from "../../src/testing/index.ts";
+import { Play, SEAL } from "../scenarios/play.ts";
+import "./world.ts";
+
+const ends = fakeBackend({ script: { report: { next: "end", stopReason: "end_turn" } } });
+
+/** A store that counts the rows that its lists and look-ups give. */
+function counted(store: Store): { readonly store: Store; readonly rows: () => number } {
+  let rows = 0;
+  const counting = new Proxy(store, {
+    get(target, name) {
+      const value = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        const result = value.apply(target, args);
+        if (Array.isArray(result)) rows += result.length;
+        else if (typeof result === "object" && result !== null) rows += 1;
+        return result;
+      };
+    },
+  });
+  return { store: counting, rows: () => rows };
+}
+
+/** Rows that an opening and a recovery read, after so many sessions whose only turn is over. */
+async function rowsRead(sessions: number): Promise<number> {
+  const store = memoryStore();
+  const first = await openRuntime(store, { backends: { assistant: ends } });
+  for (let index = 0; index < sessions; index++) {
+    const session = await first.createSession({ backend: "assistant" });
+    const plan = await session.proposePlan({ title: "work", steps: [{ title: "finish" }] });
+    await plan.approve(1);
+    await plan.update(plan.state().execution?.executionId ?? "", [{ id: "step-1", status: "completed" }]);
+    await (await session.send("Do it")).end();
+  }
+  await first.close();
+  const { store: counting, rows } = counted(store);
+  const second = await openRuntime(counting, { backends: { assistant: ends } });
+  await second.recover();
+  const read = rows();
+  await second.close();
+  return read;
+}
+
+describe("recovery", () => {
+  it("reads no more where a hundred times as many sessions have finished their turns", async () => {
+    expect(await rowsRead(300)).toBe(await rowsRead(3));
+  });
+
+  it("sets a damaged source of a sealed turn aside, once, and nobody else", async () => {
+    const { world } = await Play.of({ acts: [...SEAL, "change one byte of the source's journal"] });
+    await world.reopen();
+    expect(world.actors().filter(({ quarantine }) => quarantine)).toMatchObject([
+      { address: "run/original-run", quarantine: { code: "journal_damaged" } },
+    ]);
+    const before = world.dump();
+    await world.holdfast.recover();
+    expect(world.dump()).toBe(before);
+    // The way out: nobody can continue the turn, and a person can stop it.
+    await world.holdfast.run("original-run").stop();
+    expect(world.state("session/session-1")).toBe("idle");
+  });
+
+  it("reads a sealed turn's source and leaves it as it is", async () => {
+    const { world } = await Play.of({ acts: [...SEAL] });
+    await world.reopen();
+    const before = world.dump();
+    await world.holdfast.recover();
+    await world.reopen();
+    expect(world.dump()).toBe(before);
+  });
+});
