@@ -52,14 +52,24 @@ export const reconciled = z.strictObject({
   outcome: toolOutcome,
 });
 
-/** One fact of a turn that was copied from another session. */
+/** One fact of a turn that was copied from another session, in full. */
 export const copiedFact = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("message.added"), role: z.enum(["user", "assistant"]), text }),
-  z.strictObject({ type: z.literal("permission.decided"), interactionId: id, question: z.string(), allow: z.boolean() }),
+  z.strictObject({
+    type: z.literal("permission.decided"),
+    interactionId: id,
+    question: z.string(),
+    allow: z.boolean(),
+    note: z.string().max(65_536).nullable(),
+  }),
   z.strictObject({ type: z.literal("tool.called"), callId: id, name: callName, args: json, reconcile }),
   z.strictObject({ type: z.literal("tool.settled"), callId: id, name: callName, outcome: toolOutcome, blobs: z.array(digest).optional() }),
   z.strictObject({ type: z.literal("tool.unknown"), callId: id, name: callName }),
+  z.strictObject({ type: z.literal("tool.reconciled"), of: id, ...reconciled.omit({ runId: true }).shape }),
 ]);
+
+/** What a turn stated, as a copy of it holds it. */
+export type CopiedFact = z.infer<typeof copiedFact>;
 
 export const input = z.strictObject({
   sessionId: id,

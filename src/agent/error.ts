@@ -24,6 +24,12 @@ export const AGENT_CODES = {
     cause: "Work that the run's tools began outside of it may still go on, so a successor could meet it half done.",
     remedy: "Wait until it has settled, or end it; then check again.",
   },
+  branch_runtime_fact_rewrite_unsupported: {
+    retryable: true,
+    cause:
+      "A turn that was to be copied is held or sealed for a successor that has not begun: its claim and its successor belong to this session alone and cannot be given to another.",
+    remedy: "Resume the turn and let it end, stop it, or cancel its handoff; or copy the turns before it (`through`).",
+  },
   call_repeated: {
     retryable: false,
     cause: "A tool call has the id of another call of the same run.",
@@ -79,6 +85,12 @@ export const AGENT_CODES = {
     retryable: false,
     cause: "This process is continuing the same run already.",
     remedy: "Follow the continuation that is under way.",
+  },
+  copy_too_large: {
+    retryable: false,
+    cause:
+      "A conversation is copied in one commit: at most 1,000 turns, 16,777,216 characters of JSON in all, values nested at most 90 levels deep, and no more transitions than the engine's `cascadeLimit`.",
+    remedy: "Copy fewer turns (`through`). Nothing was written.",
   },
   denial_lookup_failed: {
     retryable: true,
@@ -170,9 +182,14 @@ export const AGENT_CODES = {
     cause: "The run was not sealed, so no successor may continue its turn.",
     remedy: "Resume without the purpose `handoff` to continue in a new turn.",
   },
+  nothing_to_copy: {
+    retryable: false,
+    cause: "The session has no turn yet.",
+    remedy: "Create a session instead.",
+  },
   nothing_to_resume: {
     retryable: false,
-    cause: "The run completed its turn.",
+    cause: "The run completed its turn, or it is a copy: another session's history, at which nothing is left to be done.",
     remedy: "Send the next message instead.",
   },
   plan_active: {
@@ -235,8 +252,8 @@ export const AGENT_CODES = {
   },
   run_active: {
     retryable: true,
-    cause: "The run has not ended; only an ended or a sealed run can be continued.",
-    remedy: "Wait for its end, stop it, or hand it off.",
+    cause: "The run has not ended; only an ended or a sealed run can be continued, and only ended turns copied.",
+    remedy: "Wait for its end, stop it, or hand it off; or copy the turns before it. What a crash left is ended by the next start.",
   },
   run_not_active: {
     retryable: false,
@@ -380,6 +397,11 @@ export const AGENT_CODES = {
     retryable: false,
     cause: "A backend that drives whole turns was asked to go on with one that it does not have in memory: another process began it.",
     remedy: "Continue from everything durable with `holdfast resume RUN`.",
+  },
+  turn_not_found: {
+    retryable: false,
+    cause: "The session has no turn with this id.",
+    remedy: "`holdfast show RUN` names the turn of a run; `holdfast ls runs` lists the runs.",
   },
   turn_superseded: {
     retryable: false,

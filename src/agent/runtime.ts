@@ -10,6 +10,7 @@ import type { Retained, RetentionPolicy } from "../actor/retention.ts";
 import type { ActorFilter, ActorRow, EffectRow, Page, PlacedDeadLetterRow, Store, TimerRow } from "../actor/store.ts";
 import type { Verified } from "../actor/verify.ts";
 import { type CheckOptions, type Continuation, type ContinuationCheck, checkContinuation, claimContinuation } from "./continuation.ts";
+import { COPY_TRANSITIONS, type CopyOptions, copySession } from "./copy.ts";
 import { type Embedding, type EmbeddingOptions, embeddingOf } from "./embedding.ts";
 import { agentError, codedError } from "./error.ts";
 import { Interaction } from "./interaction.ts";
@@ -56,7 +57,8 @@ export async function openRuntime(store: Store, options: RuntimeOptions): Promis
     },
   });
   // Recovery starts handlers, and these need the engine before `openEngine` resolves.
-  const opened = await openEngine(store, { ...engineOptions, machines, effects }, (made) => {
+  const { cascadeLimit = COPY_TRANSITIONS } = engineOptions;
+  const opened = await openEngine(store, { ...engineOptions, cascadeLimit, machines, effects }, (made) => {
     engine = made;
   });
   if (engineOptions.start !== false)
@@ -106,6 +108,16 @@ export class Holdfast {
   /** Throws `session_not_found`. */
   session(id: string): Session {
     return new Session(this.#engine, id);
+  }
+
+  /**
+   * Forks a conversation at a turn, by default after its last: a new session with the same turns under ids of its own. The source stays
+   * as it is. Throws `session_not_found`, `turn_not_found`, `nothing_to_copy`; `branch_runtime_fact_rewrite_unsupported` while a chosen
+   * turn is held or sealed, `run_active` while it is otherwise under way; `copy_too_large`; `journal_damaged`, `snapshot_damaged`;
+   * `actor_exists`, `actor_deleted`, `argument_invalid`, `input_invalid`. Nothing was written then.
+   */
+  copySession(sessionId: string, options: CopyOptions = {}): Promise<Session> {
+    return copySession(this.#engine, sessionId, options);
   }
 
   /** Throws `run_not_found`. */

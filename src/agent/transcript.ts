@@ -1,5 +1,6 @@
 /** Transcript: the facts of a conversation over all runs that lead to one, oldest first, read from the journal page by page. */
 
+import type { CopiedFact } from "../../machines/run-schema.ts";
 import type { Entry } from "../actor/feed.ts";
 import { toEntry } from "../actor/feed.ts";
 import { inflated } from "../actor/journal.ts";
@@ -38,7 +39,8 @@ export function* runTranscript(reader: StoreReader, { runId, turnId }: { readonl
     // Most entries of a long run are tool facts; parse a row only where it has any fact.
     if (row.facts === "[]") continue;
     const entry = toEntry(reader, row);
-    for (const fact of transcriptFacts(entry)) yield { runId, turnId, seq: entry.seq, fact } satisfies TranscriptEntry;
+    for (const fact of statedFacts(entry))
+      yield { runId, turnId, seq: entry.seq, fact: withoutBlobs(fact) } satisfies TranscriptEntry;
   }
 }
 
@@ -52,14 +54,21 @@ export function headAnchor(reader: StoreReader, runId: string): { runId: string;
   return null;
 }
 
+/** What blobs a tool stored is nothing that a model is told. */
+function withoutBlobs(fact: CopiedFact): TranscriptFact {
+  if (fact.type !== "tool.settled") return fact;
+  const { blobs: _, ...told } = fact;
+  return told;
+}
+
 /** What an entry's facts say in full: a fact that restates its event refers to it, so the two are joined here. */
-function* transcriptFacts(entry: Entry): Generator<TranscriptFact> {
+export function* statedFacts(entry: Entry): Generator<CopiedFact> {
   let reconciled = 0;
   for (const fact of entry.facts) {
     const event = entry.event as Record<string, any>;
     switch (fact.type) {
       case "turn.copied":
-        for (const { blobs: _, ...copied } of event.input.copied.facts) yield copied;
+        yield* event.input.copied.facts as CopiedFact[];
         break;
       case "tool.reconciled": {
         const { runId: of, ...rest } = event.input.reconciled[reconciled++];
@@ -78,7 +87,10 @@ function* transcriptFacts(entry: Entry): Generator<TranscriptFact> {
         yield { type: "tool.called", callId: event.callId, name: event.name, args: event.args, reconcile: event.reconcile };
         break;
       case "tool.settled":
-        yield { type: "tool.settled", callId: event.callId, name: fact.name as string, outcome: event.outcome };
+        yield {
+          ...{ type: "tool.settled", callId: event.callId, name: fact.name as string, outcome: event.outcome },
+          ...(event.blobs === undefined ? {} : { blobs: event.blobs }),
+        };
         break;
       case "tool.unknown":
         yield { type: "tool.unknown", callId: fact.callId as string, name: fact.name as string };

@@ -53,7 +53,12 @@ export function verifyRoot(reader: StoreReader, { machines: others = [], unknown
 
 function* toolBlobs(reader: StoreReader, address: string): Generator<string> {
   for (const row of wholeEntriesOf(reader, address))
-    if (row.event.includes('"blobs"')) yield* (JSON.parse(row.event).blobs ?? []) as string[];
+    if (row.event.includes('"blobs"')) {
+      const { blobs, input } = JSON.parse(row.event);
+      // A settled call's own, or those of all calls that a copied turn settled.
+      for (const stored of [blobs, ...(input?.copied?.facts ?? []).map((fact: { blobs?: unknown }) => fact.blobs)])
+        yield* (stored ?? []) as string[];
+    }
 }
 
 function* checkRun(reader: StoreReader, address: string, run: ContextOf<"run">): Generator<Fault> {

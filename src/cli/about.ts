@@ -49,6 +49,7 @@ function aboutRun(reader: StoreReader, row: ActorRow): About {
   const next = continuedBy(reader, row.id);
   const source = sourceRunId(run.source);
   const continues = source === null ? null : { run: source, purpose: run.source.kind };
+  const copied = run.source.kind === "copy" ? { session: run.source.sessionId, turn: run.source.turnId, runs: run.source.runIds } : null;
   const drift = run.outcome?.kind === "failed" ? run.outcome.drift : [];
   return {
     item: {
@@ -59,6 +60,7 @@ function aboutRun(reader: StoreReader, row: ActorRow): About {
       seal,
       handoff: run.handoff?.handoffId ?? null,
       continues,
+      copiedFrom: copied,
       continuedBy: next,
       composition: run.composition,
       waitsFor: run.interaction,
@@ -68,6 +70,7 @@ function aboutRun(reader: StoreReader, row: ActorRow): About {
       ["why", why(run, final) || null],
       ...drift.map(({ field, source, own }) => ["drift", `${field}: was ${source}, is ${own}`] as const),
       ["continues", continues && `run/${continues.run} (${continues.purpose === "handoff" ? "under its seal" : "in a new turn"})`],
+      ["copied from", copied && `turn ${copied.turn} of session/${copied.session}`],
       ["continued by", next === null ? (seal ? "nobody yet" : null) : `run/${next}`],
       ["handoff", run.handoff && `handoff/${run.handoff.handoffId}`],
       ["waits for", run.interaction && oneLine(run.interaction.question)],
@@ -118,11 +121,12 @@ function aboutPlan(reader: StoreReader, row: ActorRow): About {
 }
 
 function aboutSession(reader: StoreReader, row: ActorRow): About {
-  const { name, configuration, turn, turns, lastRunId } = contextOf(reader, "session", row.id)!;
+  const { name, configuration, turn, turns, lastRunId, copiedFrom = null } = contextOf(reader, "session", row.id)!;
   return {
-    item: { name, configuration, turn, turns, lastRun: lastRunId },
+    item: { name, configuration, turn, turns, lastRun: lastRunId, copiedFrom },
     fields: [
       ["name", name === null ? null : oneLine(name)],
+      ["copied from", copiedFrom === null ? null : `session/${copiedFrom}`],
       ["folder", oneLine(configuration.cwd)],
       ["backend", configuration.backend],
       ["under way", turn && `run/${turn.runId}`],

@@ -18,12 +18,15 @@ export interface ActingOptions extends CommonOptions {
   readonly machines?: string;
 }
 
-/** Owns the root while it acts. Throws `root_not_found`, `root_owned` and what else opening a root may give. */
-export async function withEngine<T>(options: ActingOptions, act: (engine: Engine) => Promise<T>): Promise<T> {
+/**
+ * Owns the root while it acts. `cascadeLimit`: transitions of the deed, where it may take more than the engine's default. Throws
+ * `root_not_found`, `root_owned` and what else opening a root may give.
+ */
+export async function withEngine<T>(options: ActingOptions, act: (engine: Engine) => Promise<T>, cascadeLimit?: number): Promise<T> {
   const root = resolve(options.root);
   demandRoot(root);
   const machines = await machinesFor(options);
-  await using engine = await openActors({ root, machines, start: false });
+  await using engine = await openActors({ root, machines, start: false, ...(cascadeLimit === undefined ? {} : { cascadeLimit }) });
   return await act(engine);
 }
 

@@ -57,6 +57,12 @@ export function findRunId(reader: StoreReader, given: string): string {
   }
 }
 
+/** The id of the session that `session/ID`, `ID`, or the beginning or end of one stands for. Throws `session_not_found`, `ambiguous`, `argument_invalid`. */
+export function findSessionId(reader: StoreReader, given: string): string {
+  demand(given, "SESSION");
+  return findActor(reader, given.startsWith("session/") ? given : `session/${given}`, "SESSION").id;
+}
+
 /** The effect that a key, or the beginning or end of one, stands for. Throws `effect_gone`, `ambiguous`. */
 export function findEffect(reader: StoreReader, given: string): EffectRow {
   demand(given, "KEY");

@@ -1,4 +1,4 @@
-/** Commands that work: demo, run, resume, stop. They look after Ctrl-C themselves. */
+/** Commands that work: demo, run, resume, stop, copy. Those that take their time look after Ctrl-C themselves. */
 
 import { Argument } from "commander";
 import { type Add, PART, type Perform, withCommon } from "./option.ts";
@@ -57,5 +57,16 @@ export function addWork(add: Add, perform: Perform): void {
     .argument("<RUN>", RUN);
   withCommon(stop).action((id: string, options) =>
     perform(async (screen) => (await import("../command/stop.ts")).stopCommand(id, options, screen), options.json === true),
+  );
+  const copy = add("copy", "fork a conversation at a turn into a session of its own; it stays as it is, and both can go on", [
+    "copy 0199c3f2-6b1e-7c11-9a53-0d4a5be21f6e",
+    'copy 5be21f6e --through 0199c3f2-6b20-7d02-8f11-6a7c90b1e442 --name "Another way"',
+  ])
+    .usage("SESSION [options]")
+    .argument("<SESSION>", `a session's id, ${PART}; see \`holdfast ls sessions\``)
+    .option("--through <TURN>", "the last turn that is copied, by its whole id (default: the session's last); `holdfast show RUN` names it")
+    .option("--name <NAME>", "the copy's name (default: the session's)");
+  withCommon(copy).action((id: string, options) =>
+    perform(async (screen) => (await import("../command/copy.ts")).copyCommand(id, options, screen), options.json === true),
   );
 }
