@@ -89,7 +89,7 @@ export const AGENT_CODES = {
   copy_too_large: {
     retryable: false,
     cause:
-      "A conversation is copied in one commit: at most 1,000 turns, 16,777,216 characters of JSON in all, values nested at most 90 levels deep, and no more transitions than the engine's `cascadeLimit`.",
+      "A conversation is copied in one commit: at most 1,000 turns, 16,777,216 characters of JSON in all, values nested at most 94 levels deep, and no more transitions than the engine's `cascadeLimit`.",
     remedy: "Copy fewer turns (`through`). Nothing was written.",
   },
   denial_lookup_failed: {

@@ -8,7 +8,7 @@ import { bin, holdfast, holdfastProcess } from "./command.ts";
 
 const version = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version as string;
 const COMMANDS = [
-  ...["demo", "run", "resume", "stop"],
+  ...["demo", "run", "resume", "stop", "copy"],
   ...["ls", "show"],
   ...["verify", "receipt", "upgrade-check", "machine"],
   ...["retry", "resolve", "release"],
