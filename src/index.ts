@@ -29,9 +29,9 @@ export type {
 } from "./agent/backend.ts";
 export type { Segment } from "./agent/boundary.ts";
 export type { CheckOptions, Continuation, ContinuationCheck, Outcomes, ParkReason } from "./agent/continuation.ts";
+export type { CopyOptions } from "./agent/copy.ts";
 export type { LookUpDenials } from "./agent/denial.ts";
 export type { EmbeddingOptions } from "./agent/embedding.ts";
-export type { CopyOptions } from "./agent/copy.ts";
 export { CODES } from "./agent/error.ts";
 export type { Handoff } from "./agent/handoff.ts";
 export type { AnswerOptions, DecisionOptions, Interaction } from "./agent/interaction.ts";

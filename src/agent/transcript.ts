@@ -39,8 +39,7 @@ export function* runTranscript(reader: StoreReader, { runId, turnId }: { readonl
     // Most entries of a long run are tool facts; parse a row only where it has any fact.
     if (row.facts === "[]") continue;
     const entry = toEntry(reader, row);
-    for (const fact of statedFacts(entry))
-      yield { runId, turnId, seq: entry.seq, fact: withoutBlobs(fact) } satisfies TranscriptEntry;
+    for (const fact of statedFacts(entry)) yield { runId, turnId, seq: entry.seq, fact: withoutBlobs(fact) } satisfies TranscriptEntry;
   }
 }
 

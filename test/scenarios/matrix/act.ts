@@ -154,6 +154,7 @@ const acts = {
     const resumed = resume(play, play.continuation).catch((error) => error.code);
     return Promise.all([play.run(TURN.runId).stop(), resumed]).then(([, code]) => code);
   },
+  "copy the conversation": async (play: Stage) => (await play.world.holdfast.copySession(SESSION.id)).id,
   /** What recovery makes of it: `unchanged`, plan and all. */
   async "recover a sealed turn"(play: Stage) {
     const before = play.world.dump();

@@ -21,7 +21,7 @@ export function paths(): ReturnType<typeof generate> {
 const GATES = ["original-run#2", "flush", "prepare successor-run", "successor-run#1", "successor-run#2"];
 
 /** What is tried on a sealed turn before it is resumed, and must change nothing. */
-const SEALED = ["recover a sealed turn", "plain check"] as const satisfies readonly Act[];
+const SEALED = ["recover a sealed turn", "copy the conversation", "plain check"] as const satisfies readonly Act[];
 
 /** How each happening is brought about. A happening without an entry does not compile. */
 const executors: { readonly [Type in Happening["type"]]: (happening: Extract<Happening, { type: Type }>, model: Model) => readonly Act[] } =

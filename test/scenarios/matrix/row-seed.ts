@@ -8,7 +8,11 @@ const asksLeave = {
 } as const;
 
 /** What every row that seals shows before its resume. */
-const beforeResume = { "recover a sealed turn": "unchanged", "plain check": ["sealed_for_successor"] };
+const beforeResume = {
+  "recover a sealed turn": "unchanged",
+  "copy the conversation": "branch_runtime_fact_rewrite_unsupported",
+  "plain check": ["sealed_for_successor"],
+};
 const resumed = { ...resumedRow, ...beforeResume };
 const refused = { ...refusedRow, ...beforeResume };
 
