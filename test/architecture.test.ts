@@ -251,7 +251,7 @@ describe("public API", () => {
     expect(exports.filter((one) => !isDocumented(root, one)).map((one) => `${one.path}: ${one.name}`)).toEqual([]);
   });
 
-  it("every registered code is given somewhere, and is registered once", () => {
+  it("every registered code is given somewhere, expected by a test, and registered once", () => {
     const all = codes.flatMap((part) => Object.keys(part.codes));
     expect(all.filter((code, index) => all.indexOf(code) !== index)).toEqual([]);
     const text = shipped
@@ -259,6 +259,11 @@ describe("public API", () => {
       .map((file) => file.code)
       .join("\n");
     expect(all.filter((code) => !new RegExp(`["'\`]${code}["'\`]`).test(text))).toEqual([]);
+    const expected = tests.map((file) => file.code).join("\n");
+    expect(
+      all.filter((code) => !new RegExp(`\\b${code}\\b`).test(expected)),
+      "codes that no test expects",
+    ).toEqual([]);
   });
 });
 
