@@ -11,6 +11,7 @@ export type { Retained, RetentionPolicy } from "./actor/retention.ts";
 export type { ActorFilter, ActorRow, EffectRow, Page, PlacedDeadLetterRow, Quarantine, TimerRow } from "./actor/store.ts";
 export type { Verified } from "./actor/verify.ts";
 export type {
+  Asked,
   Backend,
   Composition,
   EndedInput,
@@ -24,13 +25,18 @@ export type {
   TranscriptEntry,
   TranscriptFact,
 } from "./agent/backend.ts";
-export type { CheckOptions, Continuation, ContinuationCheck, ParkReason } from "./agent/continuation.ts";
+export type { Segment } from "./agent/boundary.ts";
+export type { CheckOptions, Continuation, ContinuationCheck, Outcomes, ParkReason } from "./agent/continuation.ts";
+export type { LookUpDenials } from "./agent/denial.ts";
+export type { EmbeddingOptions } from "./agent/embedding.ts";
 export { CODES } from "./agent/error.ts";
 export type { Handoff } from "./agent/handoff.ts";
+export type { AnswerOptions, DecisionOptions, Interaction } from "./agent/interaction.ts";
 export { checkReceipt, type Receipt, receiptText } from "./agent/receipt.ts";
 export type { HandoffOptions, Run, RunEnd, RunEvent } from "./agent/run.ts";
 export type { Holdfast, RuntimeOptions, SessionOptions } from "./agent/runtime.ts";
-export type { Session, TurnOptions } from "./agent/session.ts";
+export type { ConfigurationChanges, Session, TurnOptions } from "./agent/session.ts";
+export type { InspectSurroundings, Surroundings, SurroundingsInput } from "./agent/surroundings.ts";
 export { type FakeBackendOptions, fakeBackend, fakeComposition, type Script, type ScriptedStep } from "./backend/fake.ts";
 export { type SurveyOptions, surveyBackend } from "./backend/survey.ts";
 export type { TurnEvent, TurnInput } from "./backend/turn/contract.ts";

@@ -128,7 +128,7 @@ async function claimTurn(engine: Engine, { run, head, evidence, session }: Obser
 /** A new turn from the boundary of an ended run. */
 async function claimBoundary(
   engine: Engine,
-  { run, head, evidence, reconciled, segments }: Observation,
+  { run, head, evidence, reconciled, segments, session: { address, seq } }: Observation,
   { turnId, runId }: Continuation,
 ): Promise<Run> {
   const { sessionId, origin, stepsLeft } = run.context;
@@ -139,7 +139,12 @@ async function claimBoundary(
   const depth = segments.length + 1;
   const answer = await session.send(
     { type: "session.continue", turnId, runId, source: head, evidence, origin, maxSteps, depth, reconciled: [...reconciled] },
-    { expect: [{ actor: `run/${head.runId}`, seq: head.seq }] },
+    {
+      expect: [
+        { actor: `run/${head.runId}`, seq: head.seq },
+        { actor: address, seq },
+      ],
+    },
   );
   const other = engine.reader.identity(`boundary/${head.runId}`);
   if (answer.kind !== "accepted" && other) throw agentError("continuation_claim_conflict", `${other} continues the run ${head.runId}`);
