@@ -108,19 +108,14 @@ function refusalOf(runId: string, reasons: readonly ParkReason[]) {
 }
 
 /** The successor under a seal, in the same turn. */
-async function claimTurn(engine: Engine, { run, head, evidence, session }: Observation): Promise<Run> {
+async function claimTurn(engine: Engine, { run, head, evidence, beside }: Observation): Promise<Run> {
   const { handoff: ids, composition } = run.context;
   const handoff = ids && engine.get(handoffMachine, ids.handoffId);
   if (!handoff) throw agentError("not_sealed", `the run ${head.runId} was not handed off`);
   const sourceComposition = storedComposition(engine.reader, composition);
   const answer = await handoff.send(
     { type: "handoff.resume", source: head, sourceComposition, evidence },
-    {
-      expect: [
-        { actor: `run/${head.runId}`, seq: head.seq },
-        { actor: session.address, seq: session.seq },
-      ],
-    },
+    { expect: [{ actor: `run/${head.runId}`, seq: head.seq }, ...beside] },
   );
   return claimed(engine, ids.successorRunId, answer, { actor_final: "continuation_claim_conflict" });
 }
@@ -128,7 +123,7 @@ async function claimTurn(engine: Engine, { run, head, evidence, session }: Obser
 /** A new turn from the boundary of an ended run. */
 async function claimBoundary(
   engine: Engine,
-  { run, head, evidence, reconciled, segments, session: { address, seq } }: Observation,
+  { run, head, evidence, reconciled, segments, beside }: Observation,
   { turnId, runId }: Continuation,
 ): Promise<Run> {
   const { sessionId, origin, stepsLeft } = run.context;
@@ -139,12 +134,7 @@ async function claimBoundary(
   const depth = segments.length + 1;
   const answer = await session.send(
     { type: "session.continue", turnId, runId, source: head, evidence, origin, maxSteps, depth, reconciled: [...reconciled] },
-    {
-      expect: [
-        { actor: `run/${head.runId}`, seq: head.seq },
-        { actor: address, seq },
-      ],
-    },
+    { expect: [{ actor: `run/${head.runId}`, seq: head.seq }, ...beside] },
   );
   const other = engine.reader.identity(`boundary/${head.runId}`);
   if (answer.kind !== "accepted" && other) throw agentError("continuation_claim_conflict", `${other} continues the run ${head.runId}`);

@@ -41,7 +41,8 @@ export interface Observation {
   readonly reasons: readonly ParkReason[];
   readonly head: { readonly runId: string; readonly seq: number; readonly hash: string };
   readonly run: SnapshotOf<"run">;
-  readonly session: { readonly address: string; readonly seq: number };
+  /** What the rest of it depends on, as it was when it was looked at: a claim is given for nothing later. */
+  readonly beside: readonly { readonly actor: string; readonly seq: number }[];
   readonly segments: readonly Segment[];
   readonly evidence: Evidence;
   readonly reconciled: readonly Reconciled[];
@@ -98,8 +99,7 @@ export async function observe(engine: Engine, embedding: Embedding, runId: strin
   const session = engine.get(sessionMachine, sessionId);
   if (!session) throw new Parked([reason("session_not_found", `there is no session ${sessionId}`)]);
   const present = session.getSnapshot().context.configuration;
-  // Of the moment at which its configuration was read: one that comes while the rest is looked at is a change.
-  const { seq } = session.row();
+  const beside = [{ actor: session.address, seq: session.row().seq }, ...permissionOf(reader, run)];
   const { workspace, backgroundSettled, tools } = await seenAround(embedding, present, sessionId);
   const evidence: Evidence = {
     workspace: { source: workedIn(reader, segments, workspace), now: workspace },
@@ -118,7 +118,7 @@ export async function observe(engine: Engine, embedding: Embedding, runId: strin
   if (open.length > 0)
     reasons.push(reason("tools_unknown", `no outcome is known of ${open.map(({ name }) => name).join(", ")}`, { calls: open }));
   const head = { runId, seq: row.seq, hash: row.hash };
-  return { reasons, head, run, session: { address: session.address, seq }, segments, evidence, reconciled };
+  return { reasons, head, run, beside, segments, evidence, reconciled };
 }
 
 /** How long all tools together may take to say what came of their calls, in ms. */
@@ -145,6 +145,13 @@ function seenAround(
 ): Promise<Surroundings> {
   if (!Object.hasOwn(backends, backend)) throw agentError("backend_unknown", `no backend ${backend} was passed to openHoldfast`);
   return inspectSurroundings({ sessionId, backend, cwd }, backends[backend], inspect);
+}
+
+/** The permission that the run waits for: else one that is denied while the rest is looked at would not be inherited. */
+function permissionOf(reader: StoreReader, { context: { interaction } }: SnapshotOf<"run">) {
+  if (interaction?.kind !== "permission") return [];
+  const row = reader.actor(`interaction/${interaction.id}`);
+  return row ? [{ actor: row.address, seq: row.seq }] : [];
 }
 
 /** Where the last of the runs worked that worked at all; where none did, every place is as good as the present one. */

@@ -132,17 +132,15 @@ describe("a record of denials of the program's own", () => {
 });
 
 describe("whether something was denied cannot be found out", () => {
-  const damage = (world: World) =>
-    world.tamper("UPDATE actors SET snapshot = '{' || snapshot WHERE address = ?", `interaction/${WRITE}`);
-  const mend = (world: World) =>
-    world.tamper("UPDATE actors SET snapshot = substr(snapshot, 2) WHERE address = ?", `interaction/${WRITE}`);
+  const damage = (world: World) => world.tamper("UPDATE actors SET snapshot = '{' || snapshot WHERE address = ?", `interaction/${WRITE}`);
+  const mend = (world: World) => world.tamper("UPDATE actors SET snapshot = substr(snapshot, 2) WHERE address = ?", `interaction/${WRITE}`);
 
   it.each([
     [
       "the program's record throws",
       (broken: { now: unknown }) => {
         broken.now = new Error("no index");
-        return () => void (broken.now = false);
+        return () => Object.assign(broken, { now: false });
       },
       "no index",
     ],
@@ -150,7 +148,7 @@ describe("whether something was denied cannot be found out", () => {
       "the program's record says neither yes nor no",
       (broken: { now: unknown }) => {
         broken.now = "maybe";
-        return () => void (broken.now = false);
+        return () => Object.assign(broken, { now: false });
       },
       "true or false",
     ],
