@@ -5,9 +5,11 @@ import { machines } from "../../machines/index.ts";
 import type { ActorRow, StoreReader } from "../actor/store.ts";
 import { contextOf, sourceRunId } from "../agent/snapshot.ts";
 import { coded } from "./exit.ts";
-import { countOf, oneLine } from "./format.ts";
+import { countOf, oneLine, quoted } from "./format.ts";
+import { answerText, isOpen } from "./list/interaction.ts";
 import { why } from "./outcome.ts";
 import { continuedBy } from "./reading.ts";
+import { commandName } from "./self.ts";
 
 /** Names and values, in the order in which they are told. */
 export type Fields = readonly (readonly [name: string, value: string | null | undefined])[];
@@ -34,6 +36,7 @@ export function aboutOf(reader: StoreReader, row: ActorRow): About {
   try {
     if (row.machine === "run") return aboutRun(reader, row);
     if (row.machine === "handoff") return aboutHandoff(reader, row);
+    if (row.machine === "interaction") return aboutInteraction(reader, row);
     return row.machine === "session" ? aboutSession(reader, row) : aboutAny(row);
   } catch (error) {
     const { code, message } = coded(error);
@@ -46,6 +49,8 @@ function aboutRun(reader: StoreReader, row: ActorRow): About {
   const final = row.status === "final";
   const seal = final && !run.outcome ? run.preview : null;
   const next = continuedBy(reader, row.id);
+  const asked = run.interaction && reader.actor(`interaction/${run.interaction.id}`);
+  const waitsFor = final && asked?.status === "final" ? null : run.interaction;
   const source = sourceRunId(run.source);
   const continues = source === null ? null : { run: source, purpose: run.source.kind };
   const drift = run.outcome?.kind === "failed" ? run.outcome.drift : [];
@@ -60,7 +65,7 @@ function aboutRun(reader: StoreReader, row: ActorRow): About {
       continues,
       continuedBy: next,
       composition: run.composition,
-      waitsFor: run.interaction,
+      waitsFor,
       openCalls: run.openCalls,
     },
     fields: [
@@ -69,7 +74,8 @@ function aboutRun(reader: StoreReader, row: ActorRow): About {
       ["continues", continues && `run/${continues.run} (${continues.purpose === "handoff" ? "under its seal" : "in a new turn"})`],
       ["continued by", next === null ? (seal ? "nobody yet" : null) : `run/${next}`],
       ["handoff", run.handoff && `handoff/${run.handoff.handoffId}`],
-      ["waits for", run.interaction && oneLine(run.interaction.question)],
+      ["waits for", waitsFor && oneLine(waitsFor.question)],
+      ["asked in", waitsFor && `interaction/${waitsFor.id}`],
       ["session", `session/${run.sessionId}`],
       ["turn", run.turnId],
       ["steps", countOf(run.stepsTaken)],
@@ -99,6 +105,29 @@ function aboutHandoff(reader: StoreReader, row: ActorRow): About {
       ["session", `session/${handoff.sessionId}`],
     ],
   };
+}
+
+function aboutInteraction(reader: StoreReader, row: ActorRow): About {
+  const { kind, question, subject, hash, answer, runId, listener, sessionId, turnId } = contextOf(reader, "interaction", row.id)!;
+  const open = isOpen(row);
+  return {
+    item: { open, kind, question, subject, hash, answer, run: runId, heardBy: listener, session: sessionId, turn: turnId },
+    fields: [
+      ["asks", question],
+      ["for leave to", subject === null ? null : JSON.stringify(subject)],
+      ["hash", hash],
+      ["answer", answer ? answerText(answer) : open ? "nobody has given one" : "nobody gave one"],
+      ["answer it", open ? `${commandName()} answer ${quoted(row.id)} ${waysToAnswer(kind, hash)}` : null],
+      ["asked by", `run/${runId}`],
+      ["heard by", listener === null ? null : `run/${listener}`],
+      ["session", `session/${sessionId}`],
+    ],
+  };
+}
+
+/** The arguments that answer something of this kind. */
+function waysToAnswer(kind: "question" | "permission", hash: string): string {
+  return kind === "question" ? "TEXT" : `--allow --hash ${hash}  (or --deny)`;
 }
 
 function aboutSession(reader: StoreReader, row: ActorRow): About {

@@ -28,6 +28,16 @@ export interface PageOptions extends CommonOptions {
 }
 
 /** Kinds of rows that `ls` lists. */
-export const LISTS = ["sessions", "runs", "handoffs", "actors", "quarantined", "effects", "timers", "dead-letters"] as const;
+export const LISTS = [
+  "sessions",
+  "runs",
+  "handoffs",
+  "interactions",
+  "actors",
+  "quarantined",
+  "effects",
+  "timers",
+  "dead-letters",
+] as const;
 
 export type List = (typeof LISTS)[number];
