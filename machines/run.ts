@@ -156,7 +156,8 @@ export const run = setup({ ...rules })
           ],
           "handoff.request": { ...request, target: "boundary", actions: [...request.actions, ...holdWaiting] },
           "run.stop": stop,
-          "engine.reopened": { actions: "markStale" },
+          // Where an answer was kept while no program ran, it is given now.
+          "engine.reopened": { actions: ["markStale", listen] },
         },
       },
       boundary: {

@@ -401,7 +401,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     context: { interaction: null },
   },
   { given: "waiting", when: answer("other"), to: "ignored: interaction_not_open" },
-  { given: "waiting", when: reopened, to: "waiting", context: { stale: true } },
+  { given: "waiting", when: reopened, to: "waiting", requests: [listens], context: { stale: true } },
   {
     given: "waiting",
     when: decision,

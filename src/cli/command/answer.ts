@@ -1,8 +1,9 @@
 /** `holdfast answer INTERACTION`: records what a person says; whichever process owns the root next goes on with it. */
 
+import { type InteractionAnswer, interaction as interactionMachine } from "../../../machines/index.ts";
 import { agentError } from "../../agent/error.ts";
 import { Interaction } from "../../agent/interaction.ts";
-import { openedSince, waitsForOwner, withEngine } from "../acting.ts";
+import { withEngine } from "../acting.ts";
 import { EXIT } from "../exit.ts";
 import { oneLine } from "../format.ts";
 import { findInteractionId } from "../id.ts";
@@ -25,42 +26,34 @@ export async function answerCommand(given: string, text: string | undefined, opt
   const answer = answerOf(text, options);
   return withEngine(options, async (engine) => {
     const interaction = new Interaction(engine, findInteractionId(engine.reader, given));
-    const before = new Set(engine.effects({}, { limit: 1000 }).map(({ key }) => key));
-    await answer(interaction);
+    const actor = engine.get(interactionMachine, interaction.id)!;
+    const { hash, listener } = actor.getSnapshot().context;
+    // Kept for the next owner: given to the run now, it would begin a step here that nobody takes.
+    if (actor.can({ type: "interaction.answer", hash: options.hash ?? hash, answer })) await actor.send({ type: "interaction.hold" });
+    if (answer.kind === "text") await interaction.answer(answer.text, options);
+    else await interaction.decide(answer.allow, { hash: options.hash ?? "", ...(answer.note === null ? {} : { note: answer.note }) });
     const { context, value } = interaction.getSnapshot();
-    const { listener } = context;
-    const heard = listener === null ? undefined : engine.reader.actor(`run/${listener}`);
-    const opened = heard ? openedSince(engine, heard.address, before) : [];
     const said = context.answer ? answerText(context.answer) : "";
+    const waits = listener === null ? "The run that goes on with the turn gets it" : `run/${oneLine(listener)} gets it`;
     return {
       exit: EXIT.done,
-      document: {
-        interaction: interaction.id,
-        state: value,
-        answer: context.answer,
-        run: listener,
-        runState: heard?.state ?? null,
-        opened,
-      },
+      document: { interaction: interaction.id, state: value, answer: context.answer, run: context.runId, waiting: listener },
       lines: [
         `${screen.style("green", "answered")}  ${oneLine(interaction.id)}: ${oneLine(said)}`,
-        heard
-          ? `${oneLine(heard.address)}: ${oneLine(heard.state)}`
-          : "No run waits for it yet: the one that goes on with the turn gets it.",
-        ...waitsForOwner(opened),
+        ...(value === "kept" ? [`${waits} from the next owner of the root with its backend.`] : []),
       ],
     };
   });
 }
 
-/** What is to be done to the interaction. A permission is bound to what the person was shown, so its hash is theirs to give. */
-function answerOf(text: string | undefined, { allow, deny, hash, note }: AnswerOptions): (interaction: Interaction) => Promise<void> {
+/** What was said. A permission is bound to what the person was shown, so its hash is theirs to give. */
+function answerOf(text: string | undefined, { allow, deny, hash, note }: AnswerOptions): InteractionAnswer {
   const refuse = (field: string, problem: string) => agentError("argument_invalid", `${field}: ${problem}`, { details: { path: field } });
   if ([text, allow, deny].filter((said) => said !== undefined).length !== 1) throw refuse("TEXT", "say one of TEXT, --allow and --deny");
   if (text !== undefined) {
     if (note !== undefined) throw refuse("--note", "goes with --allow or --deny; a question is answered by TEXT");
-    return (interaction) => interaction.answer(text, hash === undefined ? {} : { hash });
+    return { kind: "text", text };
   }
   if (hash === undefined) throw refuse("--hash", "say what is decided about: `holdfast show INTERACTION` gives the hash");
-  return (interaction) => interaction.decide(allow === true, note === undefined ? { hash } : { hash, note });
+  return { kind: "decision", allow: allow === true, note: note ?? null };
 }
