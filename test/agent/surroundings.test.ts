@@ -201,6 +201,8 @@ describe("a session that is configured while its turn is sealed", () => {
         { code: "configuration_changed", details: { source, now: { ...source, ...changes } } },
       ]);
       expect(await refused(world, continuation)).toBe("configuration_changed");
+      const failure = await collect(world.holdfast.resume(continuation)).catch((error) => error);
+      expect(failure.details.reasons).toEqual(await found(world, "run-1", asked));
       await session.configure(source);
       expect((await collect(world.holdfast.resume(continuation))).at(-1)).toMatchObject({ kind: "completed" });
     },
