@@ -56,6 +56,7 @@ const events = {
   "handoff.stop": z.strictObject({ by: stopper }),
   "run.ended": z.strictObject({ outcome }),
   "successor.dispatched": z.strictObject({}),
+  "successor.sealed": z.strictObject({}),
   "successor.ended": z.strictObject({ outcome }),
 };
 
@@ -234,10 +235,16 @@ export const handoff = setup({
       description: "The claim is given and the successor exists; it has not been dispatched.",
       on: {
         "successor.dispatched": "resumed",
+        // It was handed off itself before it took a step, as a run that waits for a person can be.
+        "successor.sealed": "resumed",
         "successor.ended": { target: "failed", actions: "recordOutcome" },
       },
     },
-    resumed: { type: "final", description: "The successor was dispatched: the turn goes on there.", entry: "resumed" },
+    resumed: {
+      type: "final",
+      description: "The successor was dispatched, or handed off itself: the turn goes on there.",
+      entry: "resumed",
+    },
     failed: {
       type: "final",
       description: "Decided, and not continued: the run was stopped before the seal, or the successor ended before its dispatch.",

@@ -108,6 +108,8 @@ export const interaction = setup({
       on: {
         "interaction.answer": { ...answerWith, target: "answered" },
         "interaction.hold": { target: "unheard", actions: "forgetListener" },
+        // The run outlived its process, and says again that it waits.
+        "interaction.listen": { actions: "recordListener" },
         "interaction.close": "closed",
       },
     },

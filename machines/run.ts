@@ -143,7 +143,8 @@ export const run = setup({ ...rules })
       },
       asking: {
         description: "A person must answer, and whether the run waits for it or is held is decided at once.",
-        always: [{ guard: "handoffIsRequested", target: "boundary", actions: holdWaiting }, { target: "waiting" }],
+        // Nobody listens for the answer yet, so there is nobody to tell that it is not wanted now.
+        always: [{ guard: "handoffIsRequested", target: "boundary", actions: "holdFromWaiting" }, { target: "waiting" }],
       },
       waiting: {
         description: "A person must answer. Nothing is in flight, and a restart changes nothing but that the run prepares again.",
@@ -155,7 +156,8 @@ export const run = setup({ ...rules })
           ],
           "handoff.request": { ...request, target: "boundary", actions: [...request.actions, ...holdWaiting] },
           "run.stop": stop,
-          "engine.reopened": { actions: "markStale" },
+          // Where an answer was kept while no program ran, it is given now.
+          "engine.reopened": { actions: ["markStale", listen] },
         },
       },
       boundary: {
@@ -212,6 +214,7 @@ export const run = setup({ ...rules })
               event: { type: "handoff.sealed", seal: context.preview, seq: seqOf(event) },
             }),
           },
+          { type: "deliver", params: ({ context }) => ({ to: toCreator(context), event: { type: "successor.sealed" } }) },
           {
             type: "deliver",
             params: ({ context }) => ({

@@ -108,27 +108,22 @@ function refusalOf(runId: string, reasons: readonly ParkReason[]) {
 }
 
 /** The successor under a seal, in the same turn. */
-async function claimTurn(engine: Engine, { run, head, evidence, session }: Observation): Promise<Run> {
+async function claimTurn(engine: Engine, { run, head, evidence, beside, reasons }: Observation): Promise<Run> {
   const { handoff: ids, composition } = run.context;
   const handoff = ids && engine.get(handoffMachine, ids.handoffId);
   if (!handoff) throw agentError("not_sealed", `the run ${head.runId} was not handed off`);
   const sourceComposition = storedComposition(engine.reader, composition);
   const answer = await handoff.send(
     { type: "handoff.resume", source: head, sourceComposition, evidence },
-    {
-      expect: [
-        { actor: `run/${head.runId}`, seq: head.seq },
-        { actor: session.address, seq: session.seq },
-      ],
-    },
+    { expect: [{ actor: `run/${head.runId}`, seq: head.seq }, ...beside] },
   );
-  return claimed(engine, head.runId, ids.successorRunId, answer, { actor_final: "continuation_claim_conflict" });
+  return claimed(engine, head.runId, ids.successorRunId, answer, { final: "continuation_claim_conflict", reasons });
 }
 
 /** A new turn from the boundary of an ended run. */
 async function claimBoundary(
   engine: Engine,
-  { run, head, evidence, reconciled, segments }: Observation,
+  { run, head, evidence, reconciled, segments, beside, reasons }: Observation,
   { turnId, runId }: Continuation,
 ): Promise<Run> {
   const { sessionId, origin, stepsLeft } = run.context;
@@ -139,17 +134,28 @@ async function claimBoundary(
   const depth = segments.length + 1;
   const answer = await session.send(
     { type: "session.continue", turnId, runId, source: head, evidence, origin, maxSteps, depth, reconciled: [...reconciled] },
-    { expect: [{ actor: `run/${head.runId}`, seq: head.seq }] },
+    { expect: [{ actor: `run/${head.runId}`, seq: head.seq }, ...beside] },
   );
-  return claimed(engine, head.runId, runId, answer, { actor_final: "session_archived" });
+  return claimed(engine, head.runId, runId, answer, { final: "session_archived", reasons });
 }
 
-function claimed(engine: Engine, sourceRunId: string, runId: string, answer: Answer, final: { readonly actor_final: AgentCode }): Run {
+/** The run that was created, or why it was not: in the words of the observation, where it had seen that. */
+function claimed(
+  engine: Engine,
+  sourceRunId: string,
+  runId: string,
+  answer: Answer,
+  { final, reasons }: { readonly final: AgentCode; readonly reasons: readonly ParkReason[] },
+): Run {
   if (answer.kind === "accepted") return new Run(engine, runId);
   // Whatever else has moved on by it: somebody was first.
   const other = engine.reader.identity(`boundary/${sourceRunId}`);
   if (other) throw agentError("continuation_claim_conflict", `${other} continues the run ${sourceRunId}`);
-  if (answer.kind === "ignored") throw codedError(answer.reason ?? "continuation_claim_conflict", "the continuation was not accepted");
-  const known: Record<string, AgentCode> = { ...final, expectation_failed: "source_identity_changed" };
+  if (answer.kind === "ignored") {
+    const seen = reasons.find(({ code }) => code === answer.reason);
+    const message = seen?.message ?? "the continuation was not accepted";
+    throw codedError(answer.reason ?? "continuation_claim_conflict", message, seen ? { details: { reasons } } : {});
+  }
+  const known: Record<string, AgentCode> = { actor_final: final, expectation_failed: "source_identity_changed" };
   throw codedError(known[answer.code] ?? answer.code, answer.message);
 }

@@ -135,7 +135,7 @@ export const AGENT_CODES = {
   interaction_open: {
     retryable: true,
     cause: "The run waits for a person's answer.",
-    remedy: "Answer it: the run goes on by itself. Or hand it off, or stop it.",
+    remedy: "Answer it, for example by `holdfast answer INTERACTION TEXT`: the run goes on by itself. Or hand it off, or stop it.",
   },
   interaction_repeated: {
     retryable: false,
@@ -378,8 +378,9 @@ export const AGENT_CODES = {
   },
   tools_unknown: {
     retryable: false,
-    cause: "A tool call of the run has no known outcome, and its tool does not declare that calling it again is safe.",
-    remedy: "Find out what the tool did, and begin a new turn that says so.",
+    cause: "A tool call of the run has no known outcome: its tool neither declares that calling it again is safe, nor could tell.",
+    remedy:
+      "Find out what the tool did. Where it declares `ask`, say so with `holdfast resume RUN --outcome CALL=JSON`; else begin a new turn that says so.",
   },
   turn_inconsistent: {
     retryable: false,

@@ -8,14 +8,15 @@ import { doubts, type Evidence, handoff as handoffMachine, run as runMachine, se
 import { LINEAGE_LIMIT } from "../../machines/schema.ts";
 import type { Engine } from "../actor/engine.ts";
 import { HoldfastError, messageOf } from "../actor/error.ts";
+import type { StoreReader } from "../actor/store.ts";
 import { boundaryDigest, type Segment, segmentsOf } from "./boundary.ts";
 import { isDenied } from "./denial.ts";
 import type { Embedding } from "./embedding.ts";
 import { type AgentCode, agentError } from "./error.ts";
 import { type History, historyOf } from "./history.ts";
 import { type Outcomes, type Reconciled, reconcile } from "./reconcile.ts";
-import type { SnapshotOf } from "./snapshot.ts";
-import { inspectSurroundings } from "./surroundings.ts";
+import { contextOf, type SnapshotOf } from "./snapshot.ts";
+import { inspectSurroundings, type Surroundings } from "./surroundings.ts";
 import { lineage } from "./transcript.ts";
 
 /** One reason why a run is not to be continued. */
@@ -40,7 +41,8 @@ export interface Observation {
   readonly reasons: readonly ParkReason[];
   readonly head: { readonly runId: string; readonly seq: number; readonly hash: string };
   readonly run: SnapshotOf<"run">;
-  readonly session: { readonly address: string; readonly seq: number };
+  /** What the rest of it depends on, as it was when it was looked at: a claim is given for nothing later. */
+  readonly beside: readonly { readonly actor: string; readonly seq: number }[];
   readonly segments: readonly Segment[];
   readonly evidence: Evidence;
   readonly reconciled: readonly Reconciled[];
@@ -97,12 +99,14 @@ export async function observe(engine: Engine, embedding: Embedding, runId: strin
   const session = engine.get(sessionMachine, sessionId);
   if (!session) throw new Parked([reason("session_not_found", `there is no session ${sessionId}`)]);
   const present = session.getSnapshot().context.configuration;
-  const around = await seenAround(embedding, present, run, sessionId);
+  const beside = [{ actor: session.address, seq: session.row().seq }, ...permissionOf(reader, run)];
+  const { workspace, backgroundSettled, tools } = await seenAround(embedding, present, sessionId);
   const evidence: Evidence = {
-    ...around.evidence,
+    workspace: { source: workedIn(reader, segments, workspace), now: workspace },
+    backgroundSettled,
     boundary: boundaryDigest(segments),
     denied: await isDenied(reader, segments, history.permissions, embedding.denials),
-    tools: { called: history.called.slice(0, 1024), checked: given.checked && [...given.checked], now: [...around.tools] },
+    tools: { called: history.called.slice(0, 1024), checked: given.checked && [...given.checked], now: [...tools] },
     configuration: { source: configuration, now: present },
   };
   const calls = given.purpose === "handoff" ? [] : history.unknown;
@@ -114,7 +118,7 @@ export async function observe(engine: Engine, embedding: Embedding, runId: strin
   if (open.length > 0)
     reasons.push(reason("tools_unknown", `no outcome is known of ${open.map(({ name }) => name).join(", ")}`, { calls: open }));
   const head = { runId, seq: row.seq, hash: row.hash };
-  return { reasons, head, run, session: { address: session.address, seq: session.row().seq }, segments, evidence, reconciled };
+  return { reasons, head, run, beside, segments, evidence, reconciled };
 }
 
 /** How long all tools together may take to say what came of their calls, in ms. */
@@ -134,17 +138,30 @@ function aboutDoubt(code: string, { configuration, workspace, tools }: Evidence)
   return code === "tool_set_changed" ? tools : undefined;
 }
 
-async function seenAround(
+function seenAround(
   { backends, inspect }: Embedding,
   { backend, cwd }: { readonly backend: string; readonly cwd: string },
-  { context }: SnapshotOf<"run">,
   sessionId: string,
-) {
+): Promise<Surroundings> {
   if (!Object.hasOwn(backends, backend)) throw agentError("backend_unknown", `no backend ${backend} was passed to openHoldfast`);
-  const { workspace, backgroundSettled, tools } = await inspectSurroundings({ sessionId, backend, cwd }, backends[backend], inspect);
-  // A run that was never dispatched has worked nowhere.
-  const source = context.stepsTaken === 0 ? workspace : context.workspace;
-  return { tools, evidence: { workspace: { source, now: workspace }, backgroundSettled } };
+  return inspectSurroundings({ sessionId, backend, cwd }, backends[backend], inspect);
+}
+
+/** The permission that the run waits for: else one that is denied while the rest is looked at would not be inherited. */
+function permissionOf(reader: StoreReader, { context: { interaction } }: SnapshotOf<"run">) {
+  if (interaction?.kind !== "permission") return [];
+  const row = reader.actor(`interaction/${interaction.id}`);
+  return row ? [{ actor: row.address, seq: row.seq }] : [];
+}
+
+/** Where the last of the runs worked that worked at all; where none did, every place is as good as the present one. */
+function workedIn(reader: StoreReader, segments: readonly Segment[], now: string | null): string | null {
+  for (const { runId } of segments.toReversed()) {
+    const context = contextOf(reader, "run", runId);
+    // Runs of version 1 recorded no place.
+    if (context && context.stepsTaken > 0) return context.workspace ?? null;
+  }
+  return now;
 }
 
 /** Why nobody may continue this run's turn under a seal. */

@@ -40,15 +40,15 @@ const schema = z.strictObject({
  * backend's own tools. Names are sorted and unique. Throws `surroundings_unreadable`.
  */
 export async function inspectSurroundings(
-  input: SurroundingsInput,
+  { sessionId, backend: name, cwd }: SurroundingsInput,
   backend: Backend | undefined,
   inspect?: InspectSurroundings,
 ): Promise<Surroundings> {
   let seen: unknown;
   try {
-    seen = inspect ? await inspect(input) : await seenByItself(input, backend);
+    seen = inspect ? await inspect({ sessionId, backend: name, cwd }) : await seenByItself(cwd, backend);
   } catch (cause) {
-    throw agentError("surroundings_unreadable", `the surroundings of session ${input.sessionId} could not be inspected`, { cause });
+    throw agentError("surroundings_unreadable", `the surroundings of session ${sessionId} could not be inspected`, { cause });
   }
   const parsed = schema.safeParse(seen);
   if (!parsed.success) {
@@ -58,7 +58,7 @@ export async function inspectSurroundings(
   return { ...parsed.data, tools: [...new Set(parsed.data.tools)].sort() };
 }
 
-async function seenByItself({ cwd }: SurroundingsInput, backend: Backend | undefined): Promise<Surroundings> {
+async function seenByItself(cwd: string, backend: Backend | undefined): Promise<Surroundings> {
   // A directory that is gone has no identity, and is no reason for an error of its own.
   const workspace = await realpath(cwd).catch(() => null);
   return { workspace, backgroundSettled: true, tools: (backend?.tools ?? []).map(({ name }) => name) };

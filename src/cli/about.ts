@@ -5,9 +5,11 @@ import { isStepSettled, machines } from "../../machines/index.ts";
 import type { ActorRow, StoreReader } from "../actor/store.ts";
 import { contextOf, sourceRunId } from "../agent/snapshot.ts";
 import { coded } from "./exit.ts";
-import { countOf, oneLine } from "./format.ts";
+import { countOf, oneLine, quoted } from "./format.ts";
+import { answerText, isOpen } from "./list/interaction.ts";
 import { why } from "./outcome.ts";
 import { continuedBy } from "./reading.ts";
+import { commandName } from "./self.ts";
 
 /** Names and values, in the order in which they are told. */
 export type Fields = readonly (readonly [name: string, value: string | null | undefined])[];
@@ -35,6 +37,7 @@ export function aboutOf(reader: StoreReader, row: ActorRow): About {
     if (row.machine === "run") return aboutRun(reader, row);
     if (row.machine === "handoff") return aboutHandoff(reader, row);
     if (row.machine === "work-plan") return aboutPlan(reader, row);
+    if (row.machine === "interaction") return aboutInteraction(reader, row);
     return row.machine === "session" ? aboutSession(reader, row) : aboutAny(row);
   } catch (error) {
     const { code, message } = coded(error);
@@ -47,6 +50,8 @@ function aboutRun(reader: StoreReader, row: ActorRow): About {
   const final = row.status === "final";
   const seal = final && !run.outcome ? run.preview : null;
   const next = continuedBy(reader, row.id);
+  const asked = run.interaction && reader.actor(`interaction/${run.interaction.id}`);
+  const waitsFor = final && asked?.status === "final" ? null : run.interaction;
   const source = sourceRunId(run.source);
   const continues = source === null ? null : { run: source, purpose: run.source.kind };
   const copied = run.source.kind === "copy" ? { session: run.source.sessionId, turn: run.source.turnId, runs: run.source.runIds } : null;
@@ -63,7 +68,7 @@ function aboutRun(reader: StoreReader, row: ActorRow): About {
       copiedFrom: copied,
       continuedBy: next,
       composition: run.composition,
-      waitsFor: run.interaction,
+      waitsFor,
       openCalls: run.openCalls,
     },
     fields: [
@@ -73,7 +78,8 @@ function aboutRun(reader: StoreReader, row: ActorRow): About {
       ["copied from", copied && `turn ${copied.turn} of session/${copied.session}`],
       ["continued by", next === null ? (seal ? "nobody yet" : null) : `run/${next}`],
       ["handoff", run.handoff && `handoff/${run.handoff.handoffId}`],
-      ["waits for", run.interaction && oneLine(run.interaction.question)],
+      ["waits for", waitsFor && oneLine(waitsFor.question)],
+      ["asked in", waitsFor && `interaction/${waitsFor.id}`],
       ["session", `session/${run.sessionId}`],
       ["turn", run.turnId],
       ["steps", countOf(run.stepsTaken)],
@@ -103,6 +109,29 @@ function aboutHandoff(reader: StoreReader, row: ActorRow): About {
       ["session", `session/${handoff.sessionId}`],
     ],
   };
+}
+
+function aboutInteraction(reader: StoreReader, row: ActorRow): About {
+  const { kind, question, subject, hash, answer, runId, listener, sessionId, turnId } = contextOf(reader, "interaction", row.id)!;
+  const open = isOpen(row);
+  return {
+    item: { open, kind, question, subject, hash, answer, run: runId, heardBy: listener, session: sessionId, turn: turnId },
+    fields: [
+      ["asks", question],
+      ["for leave to", subject === null ? null : JSON.stringify(subject)],
+      ["hash", hash],
+      ["answer", answer ? answerText(answer) : open ? "nobody has given one" : "nobody gave one"],
+      ["answer it", open ? `${commandName()} answer ${quoted(row.id)} ${waysToAnswer(kind, hash)}` : null],
+      ["asked by", `run/${runId}`],
+      ["heard by", listener === null ? null : `run/${listener}`],
+      ["session", `session/${sessionId}`],
+    ],
+  };
+}
+
+/** The arguments that answer something of this kind. */
+function waysToAnswer(kind: "question" | "permission", hash: string): string {
+  return kind === "question" ? "TEXT" : `--allow --hash ${hash}  (or --deny)`;
 }
 
 function aboutPlan(reader: StoreReader, row: ActorRow): About {

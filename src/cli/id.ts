@@ -20,7 +20,7 @@ const GIVEN_LIMIT = 1024;
 const CANDIDATES = 10;
 
 /** Machines of this program, by which ids without one are looked up first. */
-const OURS = ["run", "session", "handoff", "work-plan"] as const;
+const OURS = ["run", "session", "handoff", "work-plan", "interaction"] as const;
 
 /** An address or a key in a few characters: the end of its id, for ids that were minted in one minute begin alike. */
 export function shortName(name: string): string {
@@ -42,7 +42,9 @@ export function findActor(reader: StoreReader, given: string, field = "ID"): Act
     (row) => row.ordinal,
   );
   const found = fitting(rows, given, ({ address }) => address);
-  if (found.length > 0) return only(found, given, field, ({ address }) => address);
+  // The id of what a run asks begins with the run's: of the two, the run is meant.
+  const others = found.filter((row) => row.machine !== "interaction");
+  if (found.length > 0) return only(others.length > 0 ? others : found, given, field, ({ address }) => address);
   const code = machine === "run" ? "run_not_found" : machine === "session" ? "session_not_found" : "actor_not_found";
   throw agentError(code, `there is no actor ${oneLine(given)}${tooShort(given)}`);
 }
@@ -61,6 +63,17 @@ export function findRunId(reader: StoreReader, given: string): string {
 export function findSessionId(reader: StoreReader, given: string): string {
   demand(given, "SESSION");
   return findActor(reader, given.startsWith("session/") ? given : `session/${given}`, "SESSION").id;
+}
+
+/** As `findRunId`, of an interaction. Throws `interaction_not_found`, `ambiguous`, `argument_invalid`. */
+export function findInteractionId(reader: StoreReader, given: string): string {
+  try {
+    return findActor(reader, given.startsWith("interaction/") ? given : `interaction/${given}`, "INTERACTION").id;
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== "actor_not_found") throw error;
+    const name = given.replace(/^interaction\//, "");
+    throw agentError("interaction_not_found", `there is no interaction ${oneLine(name)}${tooShort(given)}`);
+  }
 }
 
 /** The effect that a key, or the beginning or end of one, stands for. Throws `effect_gone`, `ambiguous`. */

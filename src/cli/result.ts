@@ -28,6 +28,17 @@ export interface PageOptions extends CommonOptions {
 }
 
 /** Kinds of rows that `ls` lists. */
-export const LISTS = ["sessions", "runs", "handoffs", "plans", "actors", "quarantined", "effects", "timers", "dead-letters"] as const;
+export const LISTS = [
+  "sessions",
+  "runs",
+  "handoffs",
+  "plans",
+  "interactions",
+  "actors",
+  "quarantined",
+  "effects",
+  "timers",
+  "dead-letters",
+] as const;
 
 export type List = (typeof LISTS)[number];

@@ -11,7 +11,7 @@ const COMMANDS = [
   ...["demo", "run", "resume", "stop", "copy"],
   ...["ls", "show"],
   ...["verify", "receipt", "upgrade-check", "machine"],
-  ...["retry", "resolve", "release"],
+  ...["answer", "retry", "resolve", "release"],
   ...["retain", "backup", "adopt"],
 ];
 const oldNode = "/usr/bin/node";

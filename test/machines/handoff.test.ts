@@ -29,6 +29,7 @@ const resume = (changes = {}): Event => ({
 const stop: Event = { type: "handoff.stop", by: "user" };
 const ended: Event = { type: "run.ended", outcome: cancelled };
 const dispatched: Event = { type: "successor.dispatched" };
+const successorSealed: Event = { type: "successor.sealed" };
 const successorEnded: Event = { type: "successor.ended", outcome: completed };
 
 const after = (...events: Event[]): Situation => ({ input, events });
@@ -95,6 +96,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   },
   { given: "sealed while waiting", when: resume(), to: "claimed", ...claim },
   { given: "claimed", when: dispatched, to: "resumed", facts: ["handoff.resumed"] },
+  { given: "claimed", when: successorSealed, to: "resumed", facts: ["handoff.resumed"] },
   { given: "claimed", when: successorEnded, to: "failed", facts: ["handoff.ended"], context: { outcome: completed } },
   { given: "claimed", when: resume(), to: "ignored: continuation_claim_conflict" },
   { given: "claimed", when: stop, to: "ignored: stop_in_progress" },
@@ -169,11 +171,12 @@ const ARRIVES: Readonly<Record<string, readonly string[]>> = {
   "handoff.sealed": ["paused"],
   "run.ended": ["requested", "boundary", "paused"],
   "successor.dispatched": ["claimed"],
+  "successor.sealed": ["claimed"],
   "successor.ended": ["claimed"],
 };
 
 describe("every state and event of the handoff", () => {
-  const samples = [held, committed, withdrawn, sealed, resume(), stop, ended, dispatched, successorEnded];
+  const samples = [held, committed, withdrawn, sealed, resume(), stop, ended, dispatched, successorSealed, successorEnded];
 
   it("is listed", () => {
     expect(samples.map((event) => event.type).sort()).toEqual(Object.keys(table.registration.schemas.events).sort());

@@ -33,6 +33,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "heard", when: say(), to: "answered", facts: ["interaction.answered", "interaction.heard"], requests: told },
   { given: "heard", when: other, to: "ignored: interaction_changed" },
   { given: "heard", when: decide, to: "ignored: answer_unfit" },
+  { given: "heard", when: listen("run-2"), to: "heard", context: { listener: "run-2" } },
   { given: "heard", when: hold, to: "unheard", context: { listener: null } },
   { given: "heard", when: close, to: "closed", facts: ["interaction.closed"] },
   { given: "held", when: say(), to: "kept", facts: ["interaction.answered"] },

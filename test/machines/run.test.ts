@@ -90,6 +90,8 @@ const cancel = (handoffId = "handoff-1"): Event => ({ type: "handoff.cancel", ha
 const stop: Event = { type: "run.stop", by: "user" };
 const reopened: Event = { type: "engine.reopened", epoch: 2 };
 
+const second = { handoffId: "handoff-2", successorRunId: "run-3", claimId: "claim-2" };
+
 const from = (input: Situation["input"], ...events: Event[]): Situation => ({ input, events });
 
 const SITUATIONS = {
@@ -117,6 +119,7 @@ const SITUATIONS = {
   "boundary from waiting": from(fresh, prepared, ask, request()),
   paused: from(fresh, prepared, request(), goOn, commit()),
   "paused from waiting": from(fresh, prepared, ask, request(), commit()),
+  "paused before its dispatch": from({ ...successor, interaction: question }, prepared, request(second), commit(second.handoffId)),
   "stopped before its dispatch": from({ ...successor, stopBeforeDispatch: true }),
   "a copy of a completed turn": from(copyOf({ kind: "completed", stopReason: "end_turn" })),
   "a copy of a failed turn": from(copyOf({ kind: "failed", error: { code: "interrupted", message: "gone" }, drift: [] })),
@@ -327,7 +330,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     when: ask,
     to: "boundary",
     facts: ["message.added", "run.waiting", "handoff.held"],
-    requests: [asks, waits, holds, "handoff/handoff-1 ! handoff.held"],
+    requests: [asks, waits, "handoff/handoff-1 ! handoff.held"],
     context: { heldFrom: "waiting" },
   },
   { given: "stepping, requested", when: end, to: "completed", facts: ["message.added", "run.ended"], requests: [toHandoff, toSession] },
@@ -399,7 +402,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     context: { interaction: null },
   },
   { given: "waiting", when: answer("other"), to: "ignored: interaction_not_open" },
-  { given: "waiting", when: reopened, to: "waiting", context: { stale: true } },
+  { given: "waiting", when: reopened, to: "waiting", requests: [listens], context: { stale: true } },
   {
     given: "waiting",
     when: decision,
@@ -495,6 +498,13 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "paused", when: commit(), to: "ignored: not_held" },
   { given: "paused", when: reopened, to: "ignored" },
   { given: "paused from waiting", when: flushed, to: "sealed", ...sealed },
+  {
+    given: "paused before its dispatch",
+    when: flushed,
+    to: "sealed",
+    facts: ["run.sealed"],
+    requests: [`handoff/${second.handoffId} ! handoff.sealed`, "handoff/handoff-0 ! successor.sealed", "session/session-1 ! turn.sealed"],
+  },
 ];
 
 const table = new Table(run, SITUATIONS);

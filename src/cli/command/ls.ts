@@ -17,6 +17,7 @@ import {
   RUN_TITLES,
   SESSION_TITLES,
 } from "../list/actor.ts";
+import { INTERACTION_TITLES, isOpen, listInteraction } from "../list/interaction.ts";
 import { type Listed, listLines, type Naming, naming } from "../list/row.ts";
 import { EFFECT_TITLES, LETTER_TITLES, listEffect, listLetter, listTimer, TIMER_TITLES } from "../list/waiting.ts";
 import { unownedSinceMs, withReader } from "../reading.ts";
@@ -62,6 +63,13 @@ const KINDS: Record<List, Kind> = {
   runs: { titles: RUN_TITLES, none: "runs", rows: own("run") },
   handoffs: { titles: HANDOFF_TITLES, none: "handoffs", rows: own("handoff") },
   plans: { titles: PLAN_TITLES, none: "work plans", rows: own("work-plan") },
+  interactions: {
+    titles: INTERACTION_TITLES,
+    none: "interactions",
+    hint: "`holdfast show INTERACTION` tells what is asked in full; `holdfast answer INTERACTION TEXT` answers a question, with `--allow` or `--deny` and `--hash` a permission. `--state open` lists what can be answered.",
+    hints: ({ item }) => item.open === true,
+    rows: actorRows({ machine: "interaction" }, listInteraction, (row) => (isOpen(row) ? "open" : row.state)),
+  },
   actors: { titles: ACTOR_TITLES, none: "actors", rows: actorRows({}, listAny, (row) => row.state) },
   quarantined: {
     titles: QUARANTINED_TITLES,

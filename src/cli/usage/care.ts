@@ -7,6 +7,7 @@ import { type Add, collected, PART, type Perform, withCommon } from "./option.ts
 const HOUR_MS = 3_600_000;
 
 export function addWaysOut(add: Add, perform: Perform): void {
+  addAnswer(add, perform);
   const retry = withMachines(
     add("retry", "open an exhausted or unknown effect again; the next process that owns the root runs it", ["retry order/order-17:4:0"])
       .usage("KEY [options]")
@@ -39,6 +40,24 @@ export function addWaysOut(add: Add, perform: Perform): void {
   );
   withCommon(release).action((id: string, options) =>
     perform(async (screen) => (await import("../command/release.ts")).releaseCommand(id, options, screen), options.json === true),
+  );
+}
+
+function addAnswer(add: Add, perform: Perform): void {
+  const answer = add("answer", "answer a question, or give or deny a permission; the next process that owns the root goes on", [
+    'answer 0199c3f2-6b1e-7c11-9a53-0d4a5be21f6e.name "Ada Lovelace"',
+    "answer 5be21f6e.write --allow --hash HASH",
+    'answer 5be21f6e.write --deny --hash HASH --note "Not on a Friday"',
+  ])
+    .usage("INTERACTION [TEXT] [options]")
+    .argument("<INTERACTION>", `an interaction's id, ${PART}; see \`holdfast ls interactions\``)
+    .argument("[TEXT]", "the answer to a question")
+    .option("--allow", "give the permission")
+    .option("--deny", "deny the permission")
+    .option("--hash <HASH>", "what is answered, as `holdfast show INTERACTION` gives it; demanded for a permission")
+    .option("--note <TEXT>", "with --allow or --deny: why, for the model to read");
+  withCommon(answer).action((id: string, text: string | undefined, options) =>
+    perform(async (screen) => (await import("../command/answer.ts")).answerCommand(id, text, options, screen), options.json === true),
   );
 }
 

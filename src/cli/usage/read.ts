@@ -8,6 +8,7 @@ export function addReads(add: Add, perform: Perform): void {
   const ls = add("ls", "list what is in a state root, and why it is as it is; also while a process owns it", [
     "ls",
     "ls sessions --limit 20 --after 40",
+    "ls interactions --state open",
     "ls effects --state exhausted",
     "ls quarantined",
   ])

@@ -1,7 +1,7 @@
 /** Commands that work: demo, run, resume, stop, copy. Those that take their time look after Ctrl-C themselves. */
 
 import { Argument } from "commander";
-import { type Add, PART, type Perform, withCommon } from "./option.ts";
+import { type Add, collected, PART, type Perform, withCommon } from "./option.ts";
 
 const RUN = `a run's id, ${PART}`;
 
@@ -41,10 +41,16 @@ export function addWork(add: Add, perform: Perform): void {
   const resume = add("resume", "continue a run from where it is safe, or say why it is parked", [
     "resume 0199c3f2-6b1e-7c11-9a53-0d4a5be21f6e",
     "resume 5be21f6e",
+    `resume 5be21f6e --outcome 2.1='{"ok":true,"result":null}'`,
   ])
     .usage("RUN [options]")
     .argument("<RUN>", RUN)
-    .option("--out <FILE>", "the report's file (default: where the run was going to write it)");
+    .option("--out <FILE>", "the report's file (default: where the run was going to write it)")
+    .option(
+      "--outcome <CALL=JSON>",
+      "what came of a call that was cut off, where its tool has a person say so (may be repeated)",
+      collected,
+    );
   withCommon(resume).action((id: string, options) =>
     perform(
       async (screen, interruption) => (await import("../command/resume.ts")).resumeCommand(id, options, screen, interruption),
