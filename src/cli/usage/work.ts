@@ -58,6 +58,11 @@ export function addWork(add: Add, perform: Perform): void {
       true,
     ),
   );
+  addSmallWork(add, perform);
+}
+
+/** Those that are done at once. */
+function addSmallWork(add: Add, perform: Perform): void {
   const stop = add("stop", "stop the turn of a run that waits or is sealed", ["stop 0199c3f2-6b1e-7c11-9a53-0d4a5be21f6e"])
     .usage("RUN [options]")
     .argument("<RUN>", RUN);
