@@ -137,7 +137,10 @@ export interface StepInput extends Omit<PrepareInput, "continuation"> {
   /** The facts so far, read page by page from the journal. */
   transcript(): Iterable<TranscriptEntry>;
   getBlob(digest: string): Uint8Array | undefined;
-  /** Runs a tool between its two commits. Calls may be made in parallel. Rejects only where T1 or T2 could not be committed. */
+  /**
+   * Runs a tool between its two commits. Calls may be made in parallel. Rejects where T1 or T2 could not be committed, and with
+   * `argument_invalid` for arguments that are not plain JSON or more than a mebibyte of it.
+   */
   callTool(name: string, args: Json, options?: { readonly callId?: string }): Promise<ToolOutcome>;
   /** Partial output for whoever watches; never stored. */
   progress(output: Json): void;

@@ -16,6 +16,9 @@ import type { Backend, Tool, ToolOutcome } from "./backend.ts";
 import { agentError, codedError } from "./error.ts";
 import type { ContextOf } from "./snapshot.ts";
 
+/** Bytes of a tool call's arguments as JSON text, at most. */
+export const TOOL_ARGUMENT_BYTES = 1_048_576;
+
 /** Bytes of a tool result's JSON text, at most. */
 export const TOOL_RESULT_BYTES = 65_536;
 
@@ -87,6 +90,11 @@ async function callTool(
   const tool = backend.tools?.find((candidate) => candidate.name === name);
   const found = notJson(args);
   if (found) throw agentError("argument_invalid", `the arguments of ${name} are not plain JSON at ${found}`, { details: { path: found } });
+  const bytes = Buffer.byteLength(JSON.stringify(args));
+  if (bytes > TOOL_ARGUMENT_BYTES)
+    throw agentError("argument_invalid", `the arguments of ${name} have ${bytes} bytes; ${TOOL_ARGUMENT_BYTES} are allowed`, {
+      details: { path: "args" },
+    });
   await send(call, { type: "tool.call", callId, name, args, reconcile: tool?.reconcile ?? null });
   const blobs = new Set<string>();
   const outcome = await execute(engine, context, tool, call, { name, args, callId, blobs });

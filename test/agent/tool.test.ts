@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { inflated } from "../../src/actor/journal.ts";
+import { TOOL_ARGUMENT_BYTES } from "../../src/agent/tool.ts";
 import { fakeBackend, type StepInput, type Tool, type ToolContext, type ToolOutcome } from "../../src/index.ts";
 import { codeOf, Gate, World } from "./world.ts";
 
@@ -191,6 +192,17 @@ describe("a tool call", () => {
     expect(await run.end()).toMatchObject({ kind: "completed" });
     expect(codes).toEqual(["call_repeated", "call_repeated", "call_repeated"]);
     expect(world.count("tool.called", (fact) => fact.callId === "mine")).toBe(1);
+  });
+
+  it("with arguments of a mebibyte is made, and with more is refused before its first commit", async () => {
+    const refused: unknown[] = [];
+    const { run, world } = await stepping([tool(() => 1)], async ({ callTool }) => {
+      // The JSON text has 8 characters besides the text itself.
+      for (const length of [TOOL_ARGUMENT_BYTES - 8, TOOL_ARGUMENT_BYTES - 7])
+        refused.push(await codeOf(() => callTool("tool", { x: "a".repeat(length) })));
+    });
+    expect(await run.end()).toMatchObject({ kind: "completed" });
+    expect([refused, world.count("tool.called")]).toEqual([[undefined, "argument_invalid"], 1]);
   });
 
   it("after a stop is refused, and its tool does not run", async () => {
