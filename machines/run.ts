@@ -143,7 +143,11 @@ export const run = setup({ ...rules })
       },
       asking: {
         description: "A person must answer, and whether the run waits for it or is held is decided at once.",
-        always: [{ guard: "handoffIsRequested", target: "boundary", actions: holdWaiting }, { target: "waiting" }],
+        always: [
+          // The interaction has no listener yet, so there is nothing for it to hold.
+          { guard: "handoffIsRequested", target: "boundary", actions: "holdFromWaiting" },
+          { target: "waiting" },
+        ],
       },
       waiting: {
         description: "A person must answer. Nothing is in flight, and a restart changes nothing but that the run prepares again.",

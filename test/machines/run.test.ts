@@ -327,7 +327,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     when: ask,
     to: "boundary",
     facts: ["message.added", "run.waiting", "handoff.held"],
-    requests: [asks, waits, holds, "handoff/handoff-1 ! handoff.held"],
+    requests: [asks, waits, "handoff/handoff-1 ! handoff.held"],
     context: { heldFrom: "waiting" },
   },
   { given: "stepping, requested", when: end, to: "completed", facts: ["message.added", "run.ended"], requests: [toHandoff, toSession] },

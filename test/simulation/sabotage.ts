@@ -1,0 +1,130 @@
+/** Sabotage: stores that break one invariant each, and the seeds that show it. The engine over them is the real one. */
+
+import type { ActorRow, StartableEffectRow, Store, StoreWriter } from "../../src/actor/store.ts";
+import type { Sabotage } from "./ground.ts";
+
+/** A store, or its writer, with some of its methods replaced. */
+function altered<T extends object>(target: T, methods: { readonly [Name in keyof T]?: T[Name] }): T {
+  return new Proxy(target, {
+    get(_, name) {
+      if (Object.hasOwn(methods, name)) return methods[name as keyof T];
+      const value = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+const writing =
+  (alter: (writer: StoreWriter) => Partial<StoreWriter>): Sabotage =>
+  (store) =>
+    altered(store, { write: (epoch, body) => store.write(epoch, (writer) => body(altered(writer, alter(writer)))) });
+
+/** True of one in `many`. */
+function every(many: number): () => boolean {
+  let times = 0;
+  return () => ++times % many === 0;
+}
+
+/** A request of the first unfinished run, which it has not made. */
+function forged(store: Store): StartableEffectRow[] {
+  const [run] = store.actors({ machine: "run", status: "active" }, { limit: 1 });
+  if (!run) return [];
+  const { address: actor, machine, version, definition, epoch } = run;
+  const row = { name: "prepare", params: "{}", scope: "", state: "open", child: null, openedMs: 0, error: null } as const;
+  return [{ ...row, key: `${actor}:1:9`, actor, machine, version, definition, epoch, ordinal: 1_000_000_000 }];
+}
+
+/** The row of a run that has ended, as if it were in a step. */
+function revived(row: ActorRow | undefined): ActorRow | undefined {
+  if (row?.machine !== "run" || row.status !== "final") return row;
+  const snapshot = { ...JSON.parse(row.snapshot), status: "active", value: { running: "stepping" } };
+  return { ...row, status: "active", state: "running.stepping", snapshot: JSON.stringify(snapshot) };
+}
+
+/** Writes what was to be undone. */
+function stubborn(store: Store): Store {
+  return altered(store, {
+    write(epoch, body) {
+      let failure: unknown;
+      const result = store.write(epoch, (writer) => {
+        try {
+          return body(writer);
+        } catch (error) {
+          failure = error;
+          return undefined as never;
+        }
+      });
+      if (failure !== undefined) throw failure;
+      return result;
+    },
+  });
+}
+
+/** A way to break the engine, and what shows it. */
+export interface Broken {
+  readonly how: string;
+  /** A new one for each simulation. */
+  readonly sabotage: () => Sabotage;
+  /** Simulations that catch it, with the events that they need at most. */
+  readonly seeds: readonly number[];
+  readonly steps: number;
+}
+
+export const BROKEN: Readonly<Record<string, Broken>> = {
+  "ACT-1": {
+    how: "lists an effect that no entry requests",
+    sabotage: () => (store) =>
+      altered(store, { startableEffects: (page) => [...store.startableEffects(page), ...(page.after ? [] : forged(store))] }),
+    seeds: [1, 2, 3],
+    steps: 600,
+  },
+  "ACT-2": {
+    how: "takes any epoch for the present one",
+    sabotage: () => (store) =>
+      altered(store, {
+        write: (_, body) => store.write(store.epoch(), (writer) => body(altered(writer, { isChangedElsewhere: () => true }))),
+      }),
+    seeds: [1, 2, 3],
+    steps: 600,
+  },
+  "ACT-3": {
+    how: "loses an entry",
+    sabotage: () => {
+      const isNow = every(100);
+      return writing((writer) => ({ appendEntry: (row) => (isNow() ? writer.lastPosition() : writer.appendEntry(row)) }));
+    },
+    seeds: [1, 2, 3],
+    steps: 600,
+  },
+  "ACT-4": {
+    how: "changes a snapshot",
+    sabotage: () =>
+      writing((writer) => ({
+        advanceActor: (from, row) => writer.advanceActor(from, { ...row, snapshot: row.snapshot.replace('"turns":1', '"turns":2') }),
+      })),
+    seeds: [1, 2, 3],
+    steps: 600,
+  },
+  "ACT-5": {
+    how: "gives back a run that has ended as one that has not",
+    sabotage: () => writing((writer) => ({ actor: (address) => revived(writer.actor(address)) })),
+    seeds: [1, 2, 3],
+    steps: 600,
+  },
+  "ACT-6": {
+    how: "keeps an effect that was settled",
+    sabotage: () => {
+      const isKept = every(10);
+      return writing((writer) => ({ deleteEffect: (key) => void (isKept() || writer.deleteEffect(key)) }));
+    },
+    seeds: [1, 2, 3],
+    steps: 600,
+  },
+  "ACT-7": { how: "commits what failed", sabotage: () => stubborn, seeds: [1, 2, 3], steps: 600 },
+  "ACT-8": {
+    how: "sets a timer too early",
+    sabotage: () => writing((writer) => ({ putTimer: (row) => writer.putTimer({ ...row, dueMs: row.dueMs - 300 }) })),
+    seeds: [1, 2, 3],
+    steps: 600,
+  },
+};
