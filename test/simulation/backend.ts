@@ -108,7 +108,7 @@ class Scripted {
     const together = own.of(0.3);
     const made: Promise<unknown>[] = [];
     for (let nth = 1; nth <= count; nth++) {
-      const name = own.pick([...TOOL_NAMES, "missing"]) as string;
+      const name = own.of(0.01) ? "missing" : (own.pick(TOOL_NAMES) as string);
       const call = input.callTool(name, { nth }, own.of(0.2) ? { callId: `own-${input.step}-${nth}` } : {});
       made.push(call);
       if (!together) await call;
@@ -120,8 +120,8 @@ class Scripted {
 
   #report(input: StepInput, own: Chance): StepReport {
     const text = own.of(0.5) ? `said by ${input.runId} in step ${input.step}` : undefined;
-    const said = { ...(text === undefined ? {} : { text }), remainingSteps: own.of(0.6) ? null : own.below(7) };
-    const name = own.weighted({ continue: 55, end: 17, question: 10, permission: 10, broken: 3, invalid: 2 });
+    const said = { ...(text === undefined ? {} : { text }), remainingSteps: own.of(0.75) ? null : own.below(9) };
+    const name = own.weighted({ continue: 55, end: 17, question: 8, permission: 14, broken: 3, invalid: 2 });
     if (name === "broken") throw new Error("the model is out of reach");
     if (name === "invalid") return { next: "perhaps" } as unknown as StepReport;
     if (name === "continue") return { ...said, next: "continue" };

@@ -133,8 +133,7 @@ export class Caller {
       last = event.type;
     }
     const isEnded = host.isCut || host.standing.closing || host.standing.robbed;
-    if (!isEnded && last !== "run.ended" && last !== "run.sealed")
-      this.#setting.violated(`events: those of run/${runId} end with ${last}`);
+    if (!isEnded && last !== "run.ended" && last !== "run.sealed") this.#setting.violated(`events: those of run/${runId} end with ${last}`);
   }
 
   stop(host: Host, runId: string, chance: Chance): void {
@@ -165,7 +164,11 @@ export class Caller {
     const known = this.#handoffs.get(id);
     if (known?.gen !== host.gen) return;
     const { handoff, abort } = known;
-    const how = chance.weighted({ commit: 60, preview: 10, cancel: 20, abort: 10 });
+    const { sourceRunId = "" } = this.#books.handoffs.get(id) ?? {};
+    const isHeld = this.#books.runs.get(sourceRunId)?.handoff?.stage === "held";
+    const how = chance.weighted(
+      isHeld ? { commit: 80, preview: 8, cancel: 7, abort: 5 } : { commit: 20, preview: 20, cancel: 40, abort: 20 },
+    );
     if (how === "abort") abort.abort(new HoldfastError("handoff_cancelled", "no longer wanted"));
     else if (how === "preview") this.call(host, `preview ${id}`, () => handoff.preview());
     else
@@ -184,7 +187,7 @@ export class Caller {
     const hash = chance.of(0.97) ? asked.hash : "0".repeat(64);
     const isDecision = (asked.kind === "permission") === isFit;
     const interaction = () => host.runtime.interaction(id);
-    const allow = chance.of(0.6);
+    const allow = chance.of(0.5);
     const act = isDecision ? async () => interaction().decide(allow, { hash }) : async () => interaction().answer("yes", { hash });
     this.call(host, `answer ${id}`, act, () => this.#claim(() => asked.answer !== null, `ACT-3: the answer to ${id} is lost`));
   }

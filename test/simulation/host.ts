@@ -1,8 +1,8 @@
 /** Host: one process as the simulation has it. It owns both roots until it dies, is robbed of them, or ends in order. */
 
-import { type Engine, openEngine } from "../../src/actor/engine.ts";
-import type { FaultPoint, Probe } from "../../src/actor/commit.ts";
 import type { Clock } from "../../src/actor/clock.ts";
+import type { FaultPoint, Probe } from "../../src/actor/commit.ts";
+import { type Engine, openEngine } from "../../src/actor/engine.ts";
 import type { Store } from "../../src/actor/store.ts";
 import { type Holdfast, openRuntime } from "../../src/agent/runtime.ts";
 import type { SimulatedClock } from "../../src/testing/index.ts";

@@ -157,8 +157,7 @@ export class Ledger {
       this.#demand(known.effects.get(effect) === "open", `ACT-6: entry ${seq} of ${actor} is a result of ${effect}, which is not open`);
       known.effects.set(effect, "settled");
     }
-    for (const [index, request] of asked.entries())
-      if (request.type === "effect") known.effects.set(`${actor}:${seq}:${index}`, "open");
+    for (const [index, request] of asked.entries()) if (request.type === "effect") known.effects.set(`${actor}:${seq}:${index}`, "open");
   }
 
   #open(id: string, { told, seq }: Entry, opened: any): RunBook {
@@ -348,7 +347,17 @@ export class Ledger {
 
   #plan({ told, stated, seq, position }: Entry, id: string, actor: Actor): void {
     const { sessionId, turnUnderWay } = told.input ?? {};
-    const blank = { revision: 0, pending: null, execution: null, isActive: false, turnEnded: false, over: false, steps: [], proposed: [], endedAt: 0 };
+    const blank = {
+      revision: 0,
+      pending: null,
+      execution: null,
+      isActive: false,
+      turnEnded: false,
+      over: false,
+      steps: [],
+      proposed: [],
+      endedAt: 0,
+    };
     const plan: PlanBook = this.plans.get(id) ?? { id, sessionId, turnUnderWay, ...blank };
     if (seq === 1) this.sessions.get(sessionId)?.plans.push(id);
     this.plans.set(id, plan);

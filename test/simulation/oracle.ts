@@ -66,7 +66,8 @@ export class Oracle implements Witness {
   recovered(position: number): void {
     this.catchUp();
     for (const plan of this.ledger.plans.values())
-      if (plan.isActive && plan.turnEnded && !plan.turnUnderWay && plan.endedAt <= position) this.#violated(`plan: ${plan.id} is active after a recovery`);
+      if (plan.isActive && plan.turnEnded && !plan.turnUnderWay && plan.endedAt <= position)
+        this.#violated(`plan: ${plan.id} is active after a recovery`);
   }
 
   /** Nobody is set aside. */

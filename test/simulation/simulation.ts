@@ -59,14 +59,14 @@ export interface Report {
 /** Sessions that are not archived, at most. */
 const LIVE = 12;
 /** Ticks in which nothing is seen to happen before everything counts as at rest. */
-const QUIET = 6;
+const QUIET = 4;
 /** How long after a store failed its host may wait before it tries again. */
 const RETRY_MS = 2000;
 const tick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const EVENTS = {
   ...{ desk: 420, session: 440, burst: 60, clock: 30, alarm: 25, fault: 14, recover: 4 },
-  ...{ death: 7, strike: 9, takeover: 4, reopen: 4, zombie: 30 },
+  ...{ death: 4, strike: 6, takeover: 3, reopen: 3, zombie: 25 },
 } as const;
 type EventName = keyof typeof EVENTS;
 
@@ -130,7 +130,6 @@ export class Simulation {
       if (!this.#isOver) await this.#finish();
       return this.#report();
     } finally {
-      if (process.env.DBG) for (const e of this.#scene.sessions.reader.entries({ after: Math.max(0, this.#oracle.position - 900), limit: 1000 })) if (e.actor.includes(process.env.DBG)) console.log(e.position, e.actor, e.seq, e.cause, "\n   E", e.event.slice(0, 260), "\n   F", e.facts.slice(0,200), "\n   A", e.actions.slice(0, 700));
       for (const host of [...this.#zombies, this.#host]) host?.bury();
       this.#scene.sessions.close();
       this.#scene.alarms.close();
@@ -142,7 +141,6 @@ export class Simulation {
   }
 
   #violated(what: string): void {
-    if (process.env.DBG) console.log("VIOL", this.#step, what, "host", this.#host.gen, "fault", this.#host.standing);
     this.#violations.push({ seed: this.#plan.seed, step: this.#step, what });
   }
 
@@ -151,7 +149,6 @@ export class Simulation {
     const { size } = this.#scene.desk;
     const weights = { ...EVENTS, desk: size > 0 ? EVENTS.desk : 0, zombie: this.#zombies.length > 0 ? EVENTS.zombie : 0 };
     const name = this.#chance.weighted<EventName>(weights) as EventName;
-    if (process.env.DBG) console.log(this.#step, name);
     await this.#happen(name);
     await this.#rest();
     if (this.#host.isCut) await this.#revive();
@@ -231,7 +228,8 @@ export class Simulation {
     const { archived, planId } = session;
     if (archived) return;
     const plan = this.#oracle.ledger.plans.get(planId ?? this.#chance.pick(session.plans.slice(-2)) ?? "");
-    if (this.#chance.of(0.12)) return plan && this.#chance.of(0.9) ? this.#caller.plan(host, plan, this.#chance) : this.#propose(host, session);
+    if (this.#chance.of(0.12))
+      return plan && this.#chance.of(0.9) ? this.#caller.plan(host, plan, this.#chance) : this.#propose(host, session);
     this.#askOf(host, session);
   }
 
@@ -249,11 +247,11 @@ export class Simulation {
       send: turn ? 2 : 45,
       archive: turn ? 1 : 7,
       configure: turn ? 1 : 4,
-      stop: turn ? 5 : 2,
-      request: turn && !moving && !tip?.seal ? 16 : 1,
-      decide: moving ? 35 : session.handoffs.length > 0 ? 1 : 0,
+      stop: tip?.seal ? 2 : turn ? 4 : 2,
+      request: turn && !moving && !tip?.seal ? 28 : 2,
+      decide: moving ? (tip?.handoff?.stage === "held" ? 50 : 6) : session.handoffs.length > 0 ? 1 : 0,
       answer: tip?.waiting ? 35 : session.interactions.length > 0 ? 2 : 0,
-      check: tip?.seal || canContinue ? 25 : tip ? 2 : 0,
+      check: tip?.seal || canContinue ? 30 : tip ? 2 : 0,
       resume: tip && this.#caller.hasCheck(tip.id) ? 40 : 0,
     });
     if (name === "send") this.#caller.send(host, id, this.#chance);
