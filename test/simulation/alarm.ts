@@ -1,6 +1,6 @@
 /** Alarm: a machine that waits, and what must come of its waiting (ACT-8). No machine of the agent sets a timer, so hosts keep alarms beside it. */
 
-import { assign, setup } from "xstate";
+import { type AnyStateMachine, assign, setup } from "xstate";
 import { z } from "zod";
 import { engineActions } from "../../machines/action.ts";
 import type { PlacedJournalRow, StoreReader, TimerPolicy } from "../../src/actor/store.ts";
@@ -38,7 +38,7 @@ const base = setup({
 });
 
 /** Idle, or waiting under one of the three policies. */
-export const alarm = base
+export const alarm: AnyStateMachine = base
   .extend({
     actions: {
       rang: base.emit({ type: "alarm.rang" }),
@@ -64,9 +64,9 @@ export const alarm = base
       remaining: waiting("remaining"),
       restart: waiting("restart"),
     },
-  } as never);
+  } as never) as unknown as AnyStateMachine;
 
-interface Set {
+interface Armed {
   readonly policy: TimerPolicy;
   readonly ms: number;
   dueMs: number;
@@ -76,7 +76,7 @@ interface Set {
 export class AlarmOracle {
   readonly #reader: StoreReader;
   readonly #violated: (what: string) => void;
-  readonly #set = new Map<string, Set>();
+  readonly #set = new Map<string, Armed>();
   #position = 0;
   /** The last sign of an owner. */
   #lastMs = 0;

@@ -1,10 +1,10 @@
 /** Caller: what users of a host ask of it. It remembers what was promised to them and has it held against the journals. */
 
 import { HoldfastError } from "../../src/actor/error.ts";
-import type { Continuation, Handoff, Run, RunEvent } from "../../src/index.ts";
+import type { Continuation, Handoff, Run, RunEvent, TurnOptions } from "../../src/index.ts";
+import type { PlanBook, RunBook } from "./book.ts";
 import type { Chance } from "./chance.ts";
 import type { Host } from "./host.ts";
-import type { PlanBook, RunBook } from "./ledger.ts";
 import type { Oracle } from "./oracle.ts";
 import type { Waiting } from "./waiting.ts";
 
@@ -83,17 +83,20 @@ export class Caller {
 
   send(host: Host, session: string, chance: Chance): void {
     const old = this.#keyed.get(session);
-    if (old && chance.of(0.3)) return this.#send(host, session, old.text, old);
+    if (old && chance.of(0.3)) {
+      this.#send(host, session, old.text, old);
+      return;
+    }
     const ids = { turnId: this.mint(session, "t"), runId: this.mint(session, "r") };
-    const maxSteps = chance.of(0.2) ? 1 + chance.below(5) : null;
     const text = `turn ${ids.turnId}`;
-    if (!chance.of(0.15)) return this.#send(host, session, text, { ...ids, maxSteps });
-    const keyed = { ...ids, key: `key of ${ids.turnId}` };
-    this.#keyed.set(session, { text, ...keyed });
-    this.#send(host, session, text, keyed);
+    if (chance.of(0.15)) {
+      const keyed = { ...ids, key: `key of ${ids.turnId}` };
+      this.#keyed.set(session, { text, ...keyed });
+      this.#send(host, session, text, keyed);
+    } else this.#send(host, session, text, { ...ids, maxSteps: chance.of(0.2) ? 1 + chance.below(5) : null });
   }
 
-  #send(host: Host, session: string, text: string, options: { readonly runId: string; readonly turnId: string }): void {
+  #send(host: Host, session: string, text: string, options: TurnOptions & { readonly runId: string }): void {
     this.call(
       host,
       `send ${options.runId}`,

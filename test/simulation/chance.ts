@@ -48,7 +48,10 @@ export class Chance {
   weighted<Name extends string>(table: Readonly<Partial<Record<Name, number>>>): Name | undefined {
     const entries = Object.entries(table) as [Name, number][];
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
-    for (const [name, weight] of entries) if (weight > 0 && (left -= weight) < 0) return name;
+    for (const [name, weight] of entries) {
+      if (left < weight) return name;
+      left -= weight;
+    }
     return undefined;
   }
 }

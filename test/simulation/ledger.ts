@@ -5,78 +5,7 @@
 
 import { createHash } from "node:crypto";
 import type { PlacedJournalRow } from "../../src/actor/store.ts";
-
-export interface RunBook {
-  readonly id: string;
-  readonly sessionId: string;
-  readonly turnId: string;
-  readonly source: Readonly<Record<string, any>>;
-  /** False of a successor that was made to be stopped. */
-  readonly isMeantToRun: boolean;
-  dispatches: number;
-  /** Requests of `prepare` without a result. */
-  preparing: number;
-  /** What was allowed to each step that was asked for. */
-  readonly steps: Map<number, number | null>;
-  readonly calls: Map<string, "called" | "settled" | "unknown">;
-  /** Calls of which a person may say what came of them. */
-  readonly asks: string[];
-  /** Permissions that were asked for. */
-  readonly permissions: string[];
-  waiting: string | null;
-  handoff: { readonly id: string; stage: "requested" | "held" | "committed" } | null;
-  seal: Readonly<Record<string, any>> | null;
-  outcome: Readonly<Record<string, any>> | null;
-  /** The run that goes on from here. */
-  next: string | null;
-}
-
-export interface SessionBook {
-  readonly id: string;
-  turn: { readonly turnId: string; tip: string } | null;
-  planId: string | null;
-  archived: boolean;
-  readonly runs: string[];
-  readonly handoffs: string[];
-  readonly interactions: string[];
-  readonly plans: string[];
-}
-
-export interface HandoffBook {
-  readonly id: string;
-  readonly sourceRunId: string;
-  readonly successorRunId: string;
-  cancelled: boolean;
-  claims: number;
-  ended: string | null;
-}
-
-export interface InteractionBook {
-  readonly id: string;
-  readonly sessionId: string;
-  readonly kind: string;
-  readonly hash: string;
-  answer: Readonly<Record<string, any>> | null;
-  taken: number;
-  over: boolean;
-}
-
-export interface PlanBook {
-  readonly id: string;
-  readonly sessionId: string;
-  revision: number;
-  pending: number | null;
-  execution: string | null;
-  isActive: boolean;
-  turnEnded: boolean;
-  /** Position of the entry that told it of the last turn's end. */
-  endedAt: number;
-  turnUnderWay: boolean;
-  over: boolean;
-  /** Ids of the steps that were approved. */
-  steps: readonly string[];
-  proposed: readonly string[];
-}
+import type { HandoffBook, InteractionBook, PlanBook, RunBook, SessionBook } from "./book.ts";
 
 interface Actor {
   seq: number;

@@ -3,7 +3,8 @@
 import type { StoreReader } from "../../src/actor/store.ts";
 import type { PrepareInput, StepInput } from "../../src/index.ts";
 import type { Witness } from "./backend.ts";
-import { type HandoffBook, Ledger, type RunBook, type SessionBook } from "./ledger.ts";
+import type { HandoffBook, RunBook, SessionBook } from "./book.ts";
+import { Ledger } from "./ledger.ts";
 
 export class Oracle implements Witness {
   readonly ledger: Ledger;
@@ -126,7 +127,10 @@ export class Oracle implements Witness {
   /** Session, run and turn say the same. */
   #agrees(session: SessionBook | undefined, id: string): void {
     const row = this.#reader.actor(`session/${id}`);
-    if (!session) return this.#violated(`agree: session/${id} is known only by others`);
+    if (!session) {
+      this.#violated(`agree: session/${id} is known only by others`);
+      return;
+    }
     const { turn, archived } = session;
     const tip = turn ? this.ledger.runs.get(turn.tip) : undefined;
     const state = archived ? "archived" : !turn ? "idle" : tip?.seal ? "paused" : tip?.waiting ? "waiting" : "running";
@@ -159,7 +163,10 @@ export class Oracle implements Witness {
   /** A handoff is where its runs are. */
   #stands(handoff: HandoffBook | undefined, id: string): void {
     const row = this.#reader.actor(`handoff/${id}`);
-    if (!handoff) return this.#violated(`agree: handoff/${id} is known only by its run`);
+    if (!handoff) {
+      this.#violated(`agree: handoff/${id} is known only by its run`);
+      return;
+    }
     const source = this.ledger.runs.get(handoff.sourceRunId);
     const successor = this.ledger.runs.get(handoff.successorRunId);
     const state = expected(handoff, source, successor);

@@ -8,13 +8,13 @@
 import { createHash } from "node:crypto";
 import { simulatedClock } from "../../src/testing/index.ts";
 import "../../src/actor/handling.ts";
-import { AlarmOracle, alarm, POLICIES } from "./alarm.ts";
+import { AlarmOracle } from "./alarm.ts";
+import { Asking } from "./asking.ts";
 import { Caller } from "./caller.ts";
 import { Chance } from "./chance.ts";
 import { Desk } from "./desk.ts";
 import { FAULTS, memoryGround, type Sabotage, sqliteGround } from "./ground.ts";
 import { Host, POINTS, type Scene, type Strike } from "./host.ts";
-import type { SessionBook } from "./ledger.ts";
 import { Oracle } from "./oracle.ts";
 import { Waiting } from "./waiting.ts";
 
@@ -56,8 +56,6 @@ export interface Report {
   readonly violations: readonly Violation[];
 }
 
-/** Sessions that are not archived, at most. */
-const LIVE = 12;
 /** Ticks in which nothing is seen to happen before everything counts as at rest. */
 const QUIET = 4;
 /** How long after a store failed its host may wait before it tries again. */
@@ -78,9 +76,9 @@ export class Simulation {
   readonly #alarms: AlarmOracle;
   readonly #waiting = new Waiting();
   readonly #caller: Caller;
+  readonly #asking: Asking;
   readonly #violations: Violation[] = [];
-  readonly #live: string[] = [];
-  readonly #counts = { sessions: 0, crashes: 0, takeovers: 0, faults: 0 };
+  readonly #counts = { crashes: 0, takeovers: 0, faults: 0 };
   #host!: Host;
   /** Hosts that were robbed of their roots and do not know it. */
   #zombies: Host[] = [];
@@ -115,6 +113,7 @@ export class Simulation {
       },
     };
     this.#caller = new Caller({ oracle, waiting: this.#waiting, violated, stirred });
+    this.#asking = new Asking(this.#chance.split("asking"), this.#caller, oracle.ledger);
   }
 
   /** All of it. */
@@ -160,14 +159,15 @@ export class Simulation {
       case "desk":
         return this.#letGo();
       case "session":
-        return this.#ask();
+        return this.#asking.ask(this.#host, true);
       case "burst":
-        for (let left = 2 + this.#chance.below(3); left > 0; left--) this.#chance.of(0.5) ? this.#letGo() : this.#ask();
+        for (let left = 2 + this.#chance.below(3); left > 0; left--)
+          this.#chance.of(0.5) ? this.#letGo() : this.#asking.ask(this.#host, true);
         return;
       case "clock":
         return clock.advance(this.#jump());
       case "alarm":
-        return this.#alarm();
+        return this.#asking.alarm(this.#host);
       case "fault":
         this.#counts.faults++;
         this.#host.standing.fault = { kind: this.#chance.pick(FAULTS) ?? "busy", left: 1 + this.#chance.below(2) };
@@ -200,75 +200,6 @@ export class Simulation {
 
   #letGo(): void {
     this.#chance.pick(this.#scene.desk.of((gen) => gen === this.#host.gen))?.go();
-  }
-
-  #alarm(): void {
-    const { alarms } = this.#host;
-    const id = `alarm-${this.#chance.below(4)}`;
-    const ms = 1 + this.#chance.below(20_000);
-    const policy = this.#chance.pick(POLICIES) ?? "absolute";
-    const event = this.#chance.of(0.85) ? { type: "alarm.set", ms, policy } : { type: "alarm.clear" };
-    this.#caller.call(this.#host, `tell ${id}`, async () => {
-      const known = alarms.get(alarm, id) ?? (await alarms.create(alarm, id, { input: {} as never }));
-      return known.send(event as never);
-    });
-  }
-
-  /** Something is asked of a session, or of a new one. */
-  #ask(host = this.#host): void {
-    const books = this.#oracle.ledger.sessions;
-    for (const id of this.#live.filter((known) => books.get(known)?.archived)) this.#live.splice(this.#live.indexOf(id), 1);
-    if (this.#live.length < LIVE && host === this.#host) {
-      const id = `s${++this.#counts.sessions}`;
-      this.#live.push(id);
-      return this.#caller.createSession(host, id, this.#chance);
-    }
-    const session = books.get(this.#chance.pick(this.#live) ?? "");
-    if (!session) return;
-    const { archived, planId } = session;
-    if (archived) return;
-    const plan = this.#oracle.ledger.plans.get(planId ?? this.#chance.pick(session.plans.slice(-2)) ?? "");
-    if (this.#chance.of(0.12))
-      return plan && this.#chance.of(0.9) ? this.#caller.plan(host, plan, this.#chance) : this.#propose(host, session);
-    this.#askOf(host, session);
-  }
-
-  #propose(host: Host, { id }: SessionBook): void {
-    this.#caller.propose(host, id, this.#chance);
-  }
-
-  #askOf(host: Host, session: SessionBook): void {
-    const { ledger } = this.#oracle;
-    const { turn, id } = session;
-    const tip = ledger.runs.get(turn?.tip ?? session.runs.at(-1) ?? "");
-    const moving = tip?.handoff && !tip.seal ? tip.handoff.id : undefined;
-    const canContinue = !turn && tip?.outcome && tip.outcome.kind !== "completed";
-    const name = this.#chance.weighted({
-      send: turn ? 2 : 45,
-      archive: turn ? 1 : 7,
-      configure: turn ? 1 : 4,
-      stop: tip?.seal ? 2 : turn ? 4 : 2,
-      request: turn && !moving && !tip?.seal ? 28 : 2,
-      decide: moving ? (tip?.handoff?.stage === "held" ? 50 : 6) : session.handoffs.length > 0 ? 1 : 0,
-      answer: tip?.waiting ? 35 : session.interactions.length > 0 ? 2 : 0,
-      check: tip?.seal || canContinue ? 30 : tip ? 2 : 0,
-      resume: tip && this.#caller.hasCheck(tip.id) ? 40 : 0,
-    });
-    if (name === "send") this.#caller.send(host, id, this.#chance);
-    else if (name === "archive") this.#caller.archive(host, id);
-    else if (name === "configure") this.#caller.configure(host, id, this.#chance);
-    else if (name === "decide") this.#caller.decide(host, moving ?? this.#late(session.handoffs), this.#chance);
-    else if (name === "answer") this.#caller.answer(host, tip?.waiting ?? this.#late(session.interactions), this.#chance);
-    else if (!tip) return;
-    else if (name === "check") this.#caller.check(host, tip);
-    else if (name === "resume") this.#caller.resume(host, tip.id);
-    else if (name === "request") this.#caller.request(host, tip);
-    else this.#caller.stop(host, this.#chance.of(0.85) ? tip.id : this.#late(session.runs), this.#chance);
-  }
-
-  /** One of the latest. */
-  #late(ids: readonly string[]): string {
-    return this.#chance.pick(ids.slice(-4)) ?? "";
   }
 
   async #begin(strike: Strike | null): Promise<void> {
@@ -326,7 +257,7 @@ export class Simulation {
     const { position } = this.#oracle;
     const lying = this.#scene.desk.of((gen) => gen === zombie.gen);
     if (lying.length > 0 && this.#chance.of(0.4)) this.#chance.pick(lying)?.go();
-    else this.#ask(zombie);
+    else this.#asking.ask(zombie, false);
     await this.#settle();
     this.#oracle.catchUp();
     if (zombie.standing.robbed)
@@ -396,13 +327,12 @@ export class Simulation {
   #report(): Report {
     const { ledger } = this.#oracle;
     const heads = [...ledger.actors].map(([actor, { seq, hash }]) => [actor, seq, hash]);
-    const { sessions: _, ...counts } = this.#counts;
     return {
       seed: this.#plan.seed,
       steps: this.#step,
       sessions: ledger.sessions.size,
       runs: ledger.runs.size,
-      ...counts,
+      ...this.#counts,
       handoffs: ledger.handoffs.size,
       entries: this.#oracle.position,
       digest: createHash("sha256").update(JSON.stringify(heads)).digest("hex"),

@@ -41,7 +41,10 @@ function argumentsOf(args: readonly string[]): Arguments {
 
 function show({ json, store, broken }: Arguments, report: Report): void {
   const { seed, steps, sessions, crashes, handoffs, digest, violations } = report;
-  if (json) return console.log(JSON.stringify({ seed, steps, sessions, crashes, handoffs, digest, violations }));
+  if (json) {
+    console.log(JSON.stringify({ seed, steps, sessions, crashes, handoffs, digest, violations }));
+    return;
+  }
   const { runs, takeovers, faults, entries } = report;
   console.log(
     `seed ${seed}: ${steps} events, ${sessions} sessions, ${runs} runs, ${handoffs} handoffs, ${crashes} crashes, ${takeovers} takeovers, ${faults} store faults, ${entries} entries`,
@@ -49,7 +52,10 @@ function show({ json, store, broken }: Arguments, report: Report): void {
   console.log(`digest ${digest}`);
   for (const { step, what } of violations) console.log(`seed ${seed}, event ${step}: ${what}`);
   const [first] = violations;
-  if (!first) return console.log("no violation");
+  if (!first) {
+    console.log("no violation");
+    return;
+  }
   const others = `${store === "memory" ? "" : ` --store ${store}`}${broken === undefined ? "" : ` --break ${broken}`}`;
   console.log(`again: npm run simulate -- --seed ${seed} --steps ${Math.max(1, first.step)}${others}`);
 }
