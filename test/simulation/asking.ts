@@ -32,9 +32,12 @@ export class Asking {
       this.#caller.createSession(host, id, this.#chance);
       return;
     }
-    const session = this.#ledger.sessions.get(this.#chance.pick(this.#live) ?? "");
-    if (!session) return;
-    if (this.#chance.of(0.12)) this.#askOfPlan(host, session);
+    const id = this.#chance.pick(this.#live);
+    if (id === undefined) return;
+    const session = this.#ledger.sessions.get(id);
+    // Its creation failed, or its host died first.
+    if (!session) this.#caller.createSession(host, id, this.#chance);
+    else if (this.#chance.of(0.12)) this.#askOfPlan(host, session);
     else this.#askOf(host, session);
   }
 
