@@ -65,9 +65,10 @@ export interface Broken {
   readonly how: string;
   /** A new one for each simulation. */
   readonly sabotage: () => Sabotage;
-  /** Simulations that catch it, with the events that they need at most. */
-  readonly seeds: readonly number[];
-  readonly steps: number;
+  /** How the violation begins that shows it. */
+  readonly shows: string;
+  /** Simulations that catch it, by seed, and the events that they need at most. */
+  readonly caught: readonly { readonly seed: number; readonly steps: number }[];
 }
 
 export const BROKEN: Readonly<Record<string, Broken>> = {
@@ -75,8 +76,11 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
     how: "lists an effect that no entry requests",
     sabotage: () => (store) =>
       altered(store, { startableEffects: (page) => [...store.startableEffects(page), ...(page.after ? [] : forged(store))] }),
-    seeds: [1, 2, 3],
-    steps: 600,
+    shows: "ACT-1",
+    caught: [
+      { seed: 2, steps: 50 },
+      { seed: 4, steps: 50 },
+    ],
   },
   "ACT-2": {
     how: "takes any epoch for the present one",
@@ -84,8 +88,11 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
       altered(store, {
         write: (_, body) => store.write(store.epoch(), (writer) => body(altered(writer, { isChangedElsewhere: () => true }))),
       }),
-    seeds: [1, 2, 3],
-    steps: 600,
+    shows: "ACT-2",
+    caught: [
+      { seed: 2, steps: 50 },
+      { seed: 4, steps: 100 },
+    ],
   },
   "ACT-3": {
     how: "loses an entry",
@@ -93,8 +100,11 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
       const isNow = every(100);
       return writing((writer) => ({ appendEntry: (row) => (isNow() ? writer.lastPosition() : writer.appendEntry(row)) }));
     },
-    seeds: [1, 2, 3],
-    steps: 600,
+    shows: "ACT-3",
+    caught: [
+      { seed: 1, steps: 60 },
+      { seed: 2, steps: 50 },
+    ],
   },
   "ACT-4": {
     how: "changes a snapshot",
@@ -102,14 +112,20 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
       writing((writer) => ({
         advanceActor: (from, row) => writer.advanceActor(from, { ...row, snapshot: row.snapshot.replace('"turns":1', '"turns":2') }),
       })),
-    seeds: [1, 2, 3],
-    steps: 600,
+    shows: "verify: snapshot_damaged",
+    caught: [
+      { seed: 2, steps: 100 },
+      { seed: 4, steps: 100 },
+    ],
   },
   "ACT-5": {
     how: "gives back a run that has ended as one that has not",
     sabotage: () => writing((writer) => ({ actor: (address) => revived(writer.actor(address)) })),
-    seeds: [1, 2, 3],
-    steps: 600,
+    shows: "ACT-5",
+    caught: [
+      { seed: 2, steps: 150 },
+      { seed: 4, steps: 150 },
+    ],
   },
   "ACT-6": {
     how: "keeps an effect that was settled",
@@ -117,14 +133,22 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
       const isKept = every(10);
       return writing((writer) => ({ deleteEffect: (key) => void (isKept() || writer.deleteEffect(key)) }));
     },
-    seeds: [1, 2, 3],
-    steps: 600,
+    shows: "ACT-6",
+    caught: [{ seed: 2, steps: 50 }],
   },
-  "ACT-7": { how: "commits what failed", sabotage: () => stubborn, seeds: [1, 2, 3], steps: 600 },
+  "ACT-7": {
+    how: "commits what failed",
+    sabotage: () => stubborn,
+    shows: "ACT-7",
+    caught: [
+      { seed: 1, steps: 50 },
+      { seed: 3, steps: 50 },
+    ],
+  },
   "ACT-8": {
     how: "sets a timer too early",
     sabotage: () => writing((writer) => ({ putTimer: (row) => writer.putTimer({ ...row, dueMs: row.dueMs - 300 }) })),
-    seeds: [1, 2, 3],
-    steps: 600,
+    shows: "ACT-8",
+    caught: [{ seed: 3, steps: 400 }],
   },
 };

@@ -10,7 +10,7 @@ import { type Report, simulate } from "../../test/simulation/simulation.ts";
 const USAGE = `npm run simulate -- [--seed N] [--steps M] [--store memory|sqlite] [--break ${Object.keys(BROKEN).join("|")}] [--json]`;
 const STEPS = 10_000;
 /** A broken engine shows in what it stores: the root is verified often. Otherwise a few times, for each time reads all of it. */
-const VERIFY_BROKEN = 100;
+const VERIFY_BROKEN = 50;
 const VERIFICATIONS = 3;
 
 interface Arguments {
