@@ -60,6 +60,18 @@ function stubborn(store: Store): Store {
   });
 }
 
+/** Knows nothing of one actor's timers until it is asked for them by name. */
+function forgetful(store: Store): Store {
+  const isSeen = ({ actor }: { readonly actor: string }) => actor !== "alarm/alarm-0";
+  return altered(store, {
+    dueTimers: (untilMs, limit) => store.dueTimers(untilMs, limit).filter(isSeen),
+    nextDueMs() {
+      const armed = store.timers({}, { limit: 1000 }).filter((row) => isSeen(row) && row.state === "armed");
+      return armed.length === 0 ? undefined : Math.min(...armed.map(({ dueMs }) => dueMs));
+    },
+  });
+}
+
 /** A way to break the engine, and what shows it. */
 export interface Broken {
   readonly how: string;
@@ -146,9 +158,9 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
     ],
   },
   "ACT-8": {
-    how: "sets a timer too early",
-    sabotage: () => writing((writer) => ({ putTimer: (row) => writer.putTimer({ ...row, dueMs: row.dueMs - 300 }) })),
+    how: "does not see the timers of one alarm",
+    sabotage: () => forgetful,
     shows: "ACT-8",
-    caught: [{ seed: 3, steps: 400 }],
+    caught: [{ seed: 4, steps: 300 }],
   },
 };
