@@ -67,7 +67,7 @@ describe("the printed matrix", () => {
     decision: "d",
     runs,
     passed,
-    seen: { source: "sealed", ready: true },
+    seen: { source: "sealed", handoff: "sealed", session: "paused", dispatches: 1, seals: 1, tip: "original-run sealed" },
   });
 
   it("counts a row number as passed when every variant passed in every run", () => {
@@ -78,10 +78,10 @@ describe("the printed matrix", () => {
   });
 
   it("shows a row with what was seen, and below it why it failed", () => {
-    expect(lines({ ...result(4, 20, 19), problem: "run 3: it was\nnot so" })).toEqual([
-      "  4 -- 19/20  d: source sealed; ready: true",
-      "       run 3: it was",
-      "       not so",
+    expect(lines({ ...result(4, 20, 19), problem: "run 3: it was\nnot so" }).map((line) => line.replace(/ {2,}/g, " "))).toEqual([
+      " 4 -- 19/20 d sealed sealed paused 1 1 original-run sealed",
+      " run 3: it was",
+      " not so",
     ]);
   });
 });

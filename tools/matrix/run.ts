@@ -12,7 +12,7 @@ import { MISSING, type Missing, ROWS_IN_ALL } from "../../test/scenarios/matrix/
 import { paths } from "../../test/scenarios/matrix/path.ts";
 import { gaps, type Result, ROWS, runRow } from "../../test/scenarios/matrix/run.ts";
 import { endWorlds } from "../../test/scenarios/world.ts";
-import { lineOf, lines, totalOf } from "./report.ts";
+import { lineOf, lines, titles, totalOf } from "./report.ts";
 
 /** Largest `--repeat`. */
 const REPEAT_LIMIT = 10_000;
@@ -45,6 +45,7 @@ async function matrix({ json, row: only, repeat }: Options): Promise<boolean> {
   const say = (text: string) => void (json ? process.stderr : process.stdout).write(`${text}\n`);
   const isMeant = ({ row }: { readonly row: number }) => only === undefined || row === only;
   const results: Result[] = [];
+  say(titles());
   for (const row of ROWS.filter(isMeant)) {
     const result = await runRow(row, row.repeats ? repeat : 1);
     results.push(result);
