@@ -7,5 +7,7 @@ export { type ChildEnd, killAt, runChild } from "./child.ts";
 export { exerciseStore, type OpenStore, type TestFramework } from "./exercise-store.ts";
 export { type FaultFilter, type FaultPoints, type FaultSubject, faultPoints } from "./fault-points.ts";
 export { type MemoryActorsOptions, openMemoryActors } from "./memory-actors.ts";
+export type { Move, Variant } from "./path-move.ts";
+export { type MachinePath, type MachinePaths, type PathOptions, pathsFor } from "./paths.ts";
 export { purityTrap } from "./purity-trap.ts";
 export { type SimulatedClock, simulatedClock } from "./simulated-clock.ts";
