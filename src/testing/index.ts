@@ -4,6 +4,7 @@ export type { FaultPoint, Probe } from "../actor/commit.ts";
 export type { Enclosure } from "../actor/transition.ts";
 export { memoryStore } from "../store/memory.ts";
 export { type ChildEnd, killAt, runChild } from "./child.ts";
+export { type Exercised, type ExerciseOptions, exerciseMachine } from "./exercise-machine.ts";
 export { exerciseStore, type OpenStore, type TestFramework } from "./exercise-store.ts";
 export { type FaultFilter, type FaultPoints, type FaultSubject, faultPoints } from "./fault-points.ts";
 export { type MemoryActorsOptions, openMemoryActors } from "./memory-actors.ts";

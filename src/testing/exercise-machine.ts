@@ -1,0 +1,193 @@
+/**
+ * The proof of a machine: its paths on the real engine, a crash at each commit of them, and a store that fails at each of their writes.
+ *
+ * Works with any test framework that has `describe` and `test`; asserts with node:assert. The names of the tests are the promises.
+ */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AnyStateMachine } from "xstate";
+import { Camera, recover } from "./exercise-machine-crash.ts";
+import { type Driven, drive } from "./exercise-machine-path.ts";
+import { type Cast, castOf, openUnsynced, Stage } from "./exercise-machine-stage.ts";
+import type { TestFramework } from "./exercise-store.ts";
+import { Model } from "./path-model.ts";
+import { Watched } from "./path-trace.ts";
+import { BEGIN_MS, type MachinePath, type MachinePaths, type PathOptions, pathsOf } from "./paths.ts";
+
+/** What a machine is exercised with. */
+export interface ExerciseOptions<Machine extends AnyStateMachine = AnyStateMachine> extends PathOptions<Machine> {
+  /** Other machines that it tells of things or creates actors of: stand-ins take their places, and take notice of nothing. */
+  readonly others?: readonly AnyStateMachine[];
+  /** Paths that are run, at most: first those that cover something, then evenly of the rest. Default: all. */
+  readonly paths?: number;
+  /** Crashes that are recovered from, at most, evenly over all commits of all paths. Default: all. */
+  readonly crashes?: number;
+  /** Paths on which stores fail, at most. Default: all. */
+  readonly faults?: number;
+  /** What need not be covered, as `pathsFor` says it. Default: nothing. */
+  readonly uncovered?: readonly string[];
+}
+
+/** What was done. */
+export interface Exercised {
+  /** Paths that ran to their end on the real store, and the transitions of the machine that they took. */
+  paths: number;
+  readonly transitions: Set<string>;
+  /** Images of crashes that were recovered from, of those that were taken. */
+  crashes: number;
+  images: number;
+  /** Writes that were made to fail. */
+  faults: number;
+}
+
+/**
+ * Declares the tests of one machine: each of its events has a way to happen; its paths cover every transition and every guard both ways;
+ * after each move of a path what the engine has stored is what the machine says; after a crash before, inside and after each commit two
+ * recoveries bring what the machine says, the journal goes on from what it was, and no at-most-once handler is called again; a store that
+ * is busy, full or unreadable leaves nothing half done. Nothing waits for real time. Returns counts that grow as the tests run.
+ */
+export function exerciseMachine<Machine extends AnyStateMachine>(
+  machine: Machine,
+  options: ExerciseOptions<Machine>,
+  { describe, test }: TestFramework,
+): Exercised {
+  const done: Exercised = { paths: 0, transitions: new Set(), crashes: 0, images: 0, faults: 0 };
+  const { uncovered = [], paths: atMost, faults = Number.POSITIVE_INFINITY } = options;
+  describe(`machine: ${machine.id}`, () => {
+    let exercise: Exercise;
+    try {
+      exercise = new Exercise(machine, options as ExerciseOptions, done);
+    } catch (error) {
+      // Not while the file is read, where many frameworks do not say whose fault it is.
+      test("can be explored", () => Promise.reject(error));
+      return;
+    }
+    const { found } = exercise;
+    test("has a way for each of its events to happen", async () => {
+      assert.deepEqual(found.withoutWay, [], "no variant is given for an event, and the engine does not make it");
+    });
+    test(`has paths that cover all of its ${found.transitions} transitions, and its ${found.guards} guards both ways`, async () => {
+      const hint = found.isComplete ? "" : "; the limit was reached: give `serialize`, or fewer variants";
+      assert.deepEqual(found.uncovered, uncovered, `no path comes to it: give another variant or input${hint}`);
+    });
+    const chosen = choose(found.paths, atMost);
+    const fresh = freshness(chosen);
+    chosen.forEach((path, index) => {
+      const from = fresh[index] ?? 0;
+      test(`path ${index + 1}: ${path.text}`, () => exercise.path(path, from));
+    });
+    const faulty = chosen.filter((_, index) => isChosen(index, chosen.length, faults));
+    for (const path of faulty) test(`a failing store, on ${path.text}`, () => exercise.faulty(path, fresh[chosen.indexOf(path)] ?? 0));
+  });
+  return done;
+}
+
+class Exercise {
+  readonly found: MachinePaths;
+  readonly #cast: Cast;
+  readonly #model: Model;
+  readonly #done: Exercised;
+  readonly #crashes: number;
+
+  constructor(machine: AnyStateMachine, options: ExerciseOptions, done: Exercised) {
+    const { others = [], id = "path", crashes = Number.POSITIVE_INFINITY } = options;
+    const watched = new Watched(machine);
+    this.found = pathsOf(watched, options);
+    this.#cast = castOf(machine, others, id);
+    this.#model = new Model(watched, id);
+    this.#done = done;
+    // A commit is taken three times, and a move is one commit at least.
+    const moves = this.found.paths.reduce((sum, { moves }) => sum + moves.length + 1, 0);
+    this.#crashes = Math.min(1, crashes / (3 * moves));
+  }
+
+  /** The path, and a crash at each of its commits from this move on: those before were another path's. */
+  async path(path: MachinePath, from: number): Promise<void> {
+    const done = this.#done;
+    await inFolder(async (folder, file) => {
+      const stage = new Stage(this.#cast, file, BEGIN_MS);
+      const camera = this.#crashes > 0 ? new Camera(stage, folder) : undefined;
+      const { states } = await this.#drive(stage, path, { from, onMove: (index) => camera?.at(index) });
+      done.paths++;
+      for (const id of path.transitions) done.transitions.add(id);
+      for (const image of camera?.images ?? []) {
+        if (Math.floor(++done.images * this.#crashes) === Math.floor((done.images - 1) * this.#crashes)) continue;
+        await recover(this.#cast, this.#model, image, states);
+        done.crashes++;
+      }
+    });
+  }
+
+  /** The path, with a store that fails at each write from this move on. */
+  async faulty(path: MachinePath, from: number): Promise<void> {
+    await inFolder(async (_, file) => {
+      const { failedWrites } = await this.#drive(new Stage(this.#cast, file, BEGIN_MS), path, { from, faults: true });
+      this.#done.faults += failedWrites;
+    });
+  }
+
+  async #drive(stage: Stage, path: MachinePath, driving: Parameters<typeof drive>[3]): Promise<Driven> {
+    try {
+      return await drive(stage, this.#model, path, driving);
+    } finally {
+      await stage.close();
+    }
+  }
+}
+
+/** A database that nobody has owned yet: to make one takes longer than a path. */
+let template: Buffer | undefined;
+
+/** A folder that is gone afterwards, with a database in it that nobody has owned yet. */
+async function inFolder(body: (folder: string, file: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-machine-"));
+  try {
+    const file = join(folder, "path.db");
+    if (template === undefined) {
+      openUnsynced(file).close();
+      template = readFileSync(file);
+    } else writeFileSync(file, template);
+    await body(folder, file);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The paths that are run: those that cover something new, then evenly of the rest. */
+export function choose(paths: readonly MachinePath[], atMost = paths.length): readonly MachinePath[] {
+  const seen = new Set<string>();
+  const isNew = ({ transitions, guards }: MachinePath) => {
+    const before = seen.size;
+    for (const one of [...transitions, ...guards]) seen.add(one);
+    return seen.size > before;
+  };
+  const covering = new Set(paths.filter(isNew));
+  const rest = paths.filter((path) => !covering.has(path));
+  const chosen = new Set([...covering, ...rest.filter((_, index) => isChosen(index, rest.length, Math.max(0, atMost - covering.size)))]);
+  return paths.filter((path) => chosen.has(path));
+}
+
+/** True for `count` of `of` indexes, evenly. */
+function isChosen(index: number, of: number, count: number): boolean {
+  if (count >= of) return true;
+  return Math.floor(((index + 1) * count) / of) > Math.floor((index * count) / of);
+}
+
+/** For each path the first move that no path before it has made in the same way; -1 where even its creation is new. */
+function freshness(paths: readonly MachinePath[]): number[] {
+  const known = new Set<string>();
+  return paths.map(({ input, moves }) => {
+    let way = JSON.stringify(input);
+    let fresh = known.has(way) ? moves.length : -1;
+    known.add(way);
+    moves.forEach((move, index) => {
+      way += JSON.stringify(move);
+      if (!known.has(way)) fresh = Math.min(fresh, index);
+      known.add(way);
+    });
+    return fresh;
+  });
+}
