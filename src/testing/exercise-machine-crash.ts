@@ -7,50 +7,52 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { compare } from "./exercise-machine-path.ts";
+import { compare, verifyStage } from "./exercise-machine-path.ts";
 import { type Calls, type Cast, Stage } from "./exercise-machine-stage.ts";
 import type { Model, ModelState } from "./path-model.ts";
 
 /** The moment of a crash, and what it leaves. */
 export interface Image {
   readonly phase: "before" | "inside" | "after";
-  /** The move that was under way, -1 for the creation. */
-  readonly move: number;
   readonly file: string;
   readonly nowMs: number;
   readonly calls: Calls;
+  readonly damaged: ReadonlySet<string>;
 }
 
-/** Takes images of a stage. */
+/** Takes images of a stage, of the moments that are wanted. */
 export class Camera {
   readonly images: Image[] = [];
   readonly #stage: Stage;
   readonly #folder: string;
-  #move: number | undefined;
+  readonly #isWanted: () => boolean;
+  #isOn = false;
 
-  constructor(stage: Stage, folder: string) {
+  constructor(stage: Stage, folder: string, isWanted: () => boolean) {
     this.#stage = stage;
     this.#folder = folder;
+    this.#isWanted = isWanted;
     stage.onCommit = (phase) => this.#take(phase);
   }
 
-  /** From here on each commit is taken, as one of this move. */
-  at(move: number): void {
-    this.#move = move;
+  /** From here on each commit is looked at, or none. */
+  turn(isOn: boolean): void {
+    this.#isOn = isOn;
   }
 
   #take(phase: Image["phase"]): void {
-    if (this.#move === undefined) return;
+    if (!this.#isOn || !this.#isWanted()) return;
     const file = join(this.#folder, `crash-${this.images.length}.db`);
     this.#stage.copyTo(file);
-    this.images.push({ phase, move: this.#move, file, nowMs: this.#stage.clock.now(), calls: new Map(this.#stage.calls) });
+    const { clock, calls, damaged } = this.#stage;
+    this.images.push({ phase, file, nowMs: clock.now(), calls: new Map(calls), damaged: new Set(damaged) });
   }
 }
 
 /** Two owners come after a crash. Rejects with an AssertionError where one of them finds something else than the model says. */
 export async function recover(cast: Cast, model: Model, image: Image, states: ReadonlyMap<number, ModelState>): Promise<void> {
   const when = `after a crash ${image.phase} a commit`;
-  const stage = new Stage(cast, image.file, image.nowMs, new Map(image.calls));
+  const stage = new Stage(cast, image.file, image.nowMs, image);
   try {
     const store = stage.openStore();
     const journal = store.entries({ limit: 1000 });
@@ -64,7 +66,7 @@ export async function recover(cast: Cast, model: Model, image: Image, states: Re
       else if (seq === 0) assert.equal(stage.store.actor(cast.address), undefined, `${owner} ${when}: there is an actor that was not made`);
       const found = stage.store.entries({ limit: 1000 });
       assert.deepEqual(found.slice(0, journal.length), journal, `${owner} ${when}: what was in the journal is not there as it was`);
-      assert.deepEqual(stage.engine.verify().faults, [], `${owner} ${when}`);
+      verifyStage(stage, `${owner} ${when}`);
       await stage.close();
       state &&= model.step(state, { kind: "restart" });
     }

@@ -81,6 +81,8 @@ export class Stage {
   readonly cast: Cast;
   readonly file: string;
   readonly calls: Calls;
+  /** Actors whose rows were damaged, to set them aside. */
+  readonly damaged: Set<string>;
   readonly points: FaultPoints = faultPoints();
   readonly faults: StoreFaults = storeFaults();
   readonly clock: JumpingClock;
@@ -90,10 +92,12 @@ export class Stage {
   #store: Store | undefined;
   #engine: Engine | undefined;
 
-  constructor(cast: Cast, file: string, nowMs: number, calls: Calls = new Map()) {
+  /** `before`: what an owner of the same database has left besides its rows. */
+  constructor(cast: Cast, file: string, nowMs: number, before?: { readonly calls: Calls; readonly damaged: ReadonlySet<string> }) {
     this.cast = cast;
     this.file = file;
-    this.calls = calls;
+    this.calls = new Map(before?.calls);
+    this.damaged = new Set(before?.damaged);
     this.clock = new JumpingClock(nowMs);
   }
 
@@ -169,8 +173,15 @@ export class Stage {
     const ref = await (this.engine.get(other, id) ?? this.engine.create(other, id, { input: { [ABSENT]: true } as never }));
     const row = this.store.actor(address);
     if (row) this.store.write(this.engine.epoch, (writer) => writer.putActor({ ...row, snapshot: "{" }));
+    this.damaged.add(address);
     // Whoever reads it next finds the damage.
     await ref.send({ type: ABSENT } as never);
+  }
+
+  /** Its row is made anew from its journal. */
+  async takeBack(address: string): Promise<void> {
+    await this.engine.release(address);
+    this.damaged.delete(address);
   }
 
   /** Copies the database as a process that dies now would leave it. */

@@ -36,9 +36,9 @@ export interface Exercised {
   /** Paths that ran to their end on the real store, and the transitions of the machine that they took. */
   paths: number;
   readonly transitions: Set<string>;
-  /** Images of crashes that were recovered from, of those that were taken. */
+  /** Crashes that were recovered from, and the moments at which there could have been one. */
   crashes: number;
-  images: number;
+  moments: number;
   /** Writes that were made to fail. */
   faults: number;
 }
@@ -54,7 +54,7 @@ export function exerciseMachine<Machine extends AnyStateMachine>(
   options: ExerciseOptions<Machine>,
   { describe, test }: TestFramework,
 ): Exercised {
-  const done: Exercised = { paths: 0, transitions: new Set(), crashes: 0, images: 0, faults: 0 };
+  const done: Exercised = { paths: 0, transitions: new Set(), crashes: 0, moments: 0, faults: 0 };
   const { uncovered = [], paths: atMost, faults = Number.POSITIVE_INFINITY } = options;
   describe(`machine: ${machine.id}`, () => {
     let exercise: Exercise;
@@ -75,6 +75,7 @@ export function exerciseMachine<Machine extends AnyStateMachine>(
     });
     const chosen = choose(found.paths, atMost);
     const fresh = freshness(chosen);
+    exercise.expect(chosen.reduce((sum, { moves }, index) => sum + moves.length - (fresh[index] ?? 0), 0));
     chosen.forEach((path, index) => {
       const from = fresh[index] ?? 0;
       test(`path ${index + 1}: ${path.text}`, () => exercise.path(path, from));
@@ -91,6 +92,8 @@ class Exercise {
   readonly #model: Model;
   readonly #done: Exercised;
   readonly #crashes: number;
+  /** The part of all moments at which there is a crash. */
+  #part = 1;
 
   constructor(machine: AnyStateMachine, options: ExerciseOptions, done: Exercised) {
     const { others = [], id = "path", crashes = Number.POSITIVE_INFINITY } = options;
@@ -99,9 +102,19 @@ class Exercise {
     this.#cast = castOf(machine, others, id);
     this.#model = new Model(watched, id);
     this.#done = done;
-    // A commit is taken three times, and a move is one commit at least.
-    const moves = this.found.paths.reduce((sum, { moves }) => sum + moves.length + 1, 0);
-    this.#crashes = Math.min(1, crashes / (3 * moves));
+    this.#crashes = crashes;
+  }
+
+  /** So many moves are new. Each is one commit at least, which has three moments. */
+  expect(moves: number): void {
+    this.#part = Math.min(1, this.#crashes / (3 * moves));
+  }
+
+  /** Evenly, until there were as many as there shall be. */
+  #isCrash(): boolean {
+    const before = Math.floor(this.#done.moments * this.#part);
+    this.#done.moments++;
+    return Math.floor(this.#done.moments * this.#part) > before;
   }
 
   /** The path, and a crash at each of its commits from this move on: those before were another path's. */
@@ -109,12 +122,13 @@ class Exercise {
     const done = this.#done;
     await inFolder(async (folder, file) => {
       const stage = new Stage(this.#cast, file, BEGIN_MS);
-      const camera = this.#crashes > 0 ? new Camera(stage, folder) : undefined;
-      const { states } = await this.#drive(stage, path, { from, onMove: (index) => camera?.at(index) });
+      const camera = new Camera(stage, folder, () => this.#isCrash());
+      // To set another actor aside, a row is damaged from outside, which no commit of the engine is.
+      const onMove = (index: number) => camera.turn(path.moves[index]?.kind !== "aside");
+      const { states } = await this.#drive(stage, path, { from, onMove });
       done.paths++;
       for (const id of path.transitions) done.transitions.add(id);
-      for (const image of camera?.images ?? []) {
-        if (Math.floor(++done.images * this.#crashes) === Math.floor((done.images - 1) * this.#crashes)) continue;
+      for (const image of camera.images) {
         await recover(this.#cast, this.#model, image, states);
         done.crashes++;
       }
