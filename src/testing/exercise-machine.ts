@@ -31,16 +31,18 @@ export interface ExerciseOptions<Machine extends AnyStateMachine = AnyStateMachi
   readonly uncovered?: readonly string[];
 }
 
-/** What was done. */
+/** What there is, and what was done of it. */
 export interface Exercised {
+  /** All paths and what they cover; throws what `pathsFor` does where the machine cannot be explored. */
+  readonly found: MachinePaths;
   /** Paths that ran to their end on the real store, and the transitions of the machine that they took. */
-  paths: number;
-  readonly transitions: Set<string>;
+  readonly paths: number;
+  readonly transitions: ReadonlySet<string>;
   /** Crashes that were recovered from, and the moments at which there could have been one. */
-  crashes: number;
-  moments: number;
+  readonly crashes: number;
+  readonly moments: number;
   /** Writes that were made to fail. */
-  faults: number;
+  readonly faults: number;
 }
 
 /**
@@ -54,15 +56,12 @@ export function exerciseMachine<Machine extends AnyStateMachine>(
   options: ExerciseOptions<Machine>,
   { describe, test }: TestFramework,
 ): Exercised {
-  const done: Exercised = { paths: 0, transitions: new Set(), crashes: 0, moments: 0, faults: 0 };
   const { uncovered = [], paths: atMost, faults = Number.POSITIVE_INFINITY } = options;
+  const exercise = explored(machine, options as ExerciseOptions);
   describe(`machine: ${machine.id}`, () => {
-    let exercise: Exercise;
-    try {
-      exercise = new Exercise(machine, options as ExerciseOptions, done);
-    } catch (error) {
+    if (exercise instanceof Failed) {
       // Not while the file is read, where many frameworks do not say whose fault it is.
-      test("can be explored", () => Promise.reject(error));
+      test("can be explored", () => Promise.reject(exercise.error));
       return;
     }
     const { found } = exercise;
@@ -83,54 +82,82 @@ export function exerciseMachine<Machine extends AnyStateMachine>(
     const faulty = chosen.filter((_, index) => isChosen(index, chosen.length, faults));
     for (const path of faulty) test(`a failing store, on ${path.text}`, () => exercise.faulty(path, fresh[chosen.indexOf(path)] ?? 0));
   });
-  return done;
+  return exercise;
 }
 
-class Exercise {
+/** Stands for a machine that cannot be explored. */
+class Failed implements Exercised {
+  readonly error: unknown;
+  readonly transitions = new Set<string>();
+  readonly paths = 0;
+  readonly crashes = 0;
+  readonly moments = 0;
+  readonly faults = 0;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+
+  get found(): MachinePaths {
+    throw this.error;
+  }
+}
+
+function explored(machine: AnyStateMachine, options: ExerciseOptions): Exercise | Failed {
+  try {
+    return new Exercise(machine, options);
+  } catch (error) {
+    return new Failed(error);
+  }
+}
+
+class Exercise implements Exercised {
   readonly found: MachinePaths;
+  readonly transitions = new Set<string>();
+  paths = 0;
+  crashes = 0;
+  moments = 0;
+  faults = 0;
   readonly #cast: Cast;
   readonly #model: Model;
-  readonly #done: Exercised;
-  readonly #crashes: number;
+  readonly #atMost: number;
   /** The part of all moments at which there is a crash. */
   #part = 1;
 
-  constructor(machine: AnyStateMachine, options: ExerciseOptions, done: Exercised) {
+  constructor(machine: AnyStateMachine, options: ExerciseOptions) {
     const { others = [], id = "path", crashes = Number.POSITIVE_INFINITY } = options;
     const watched = new Watched(machine);
     this.found = pathsOf(watched, options);
     this.#cast = castOf(machine, others, id);
     this.#model = new Model(watched, id);
-    this.#done = done;
-    this.#crashes = crashes;
+    this.#atMost = crashes;
   }
 
   /** So many moves are new. Each is one commit at least, which has three moments. */
   expect(moves: number): void {
-    this.#part = Math.min(1, this.#crashes / (3 * moves));
+    this.#part = Math.min(1, this.#atMost / (3 * moves));
   }
 
   /** Evenly, until there were as many as there shall be. */
   #isCrash(): boolean {
-    const before = Math.floor(this.#done.moments * this.#part);
-    this.#done.moments++;
-    return Math.floor(this.#done.moments * this.#part) > before;
+    const before = Math.floor(this.moments * this.#part);
+    this.moments++;
+    return Math.floor(this.moments * this.#part) > before;
   }
 
   /** The path, and a crash at each of its commits from this move on: those before were another path's. */
   async path(path: MachinePath, from: number): Promise<void> {
-    const done = this.#done;
     await inFolder(async (folder, file) => {
       const stage = new Stage(this.#cast, file, BEGIN_MS);
       const camera = new Camera(stage, folder, () => this.#isCrash());
       // To set another actor aside, a row is damaged from outside, which no commit of the engine is.
       const onMove = (index: number) => camera.turn(path.moves[index]?.kind !== "aside");
       const { states } = await this.#drive(stage, path, { from, onMove });
-      done.paths++;
-      for (const id of path.transitions) done.transitions.add(id);
+      this.paths++;
+      for (const id of path.transitions) this.transitions.add(id);
       for (const image of camera.images) {
         await recover(this.#cast, this.#model, image, states);
-        done.crashes++;
+        this.crashes++;
       }
     });
   }
@@ -139,7 +166,7 @@ class Exercise {
   async faulty(path: MachinePath, from: number): Promise<void> {
     await inFolder(async (_, file) => {
       const { failedWrites } = await this.#drive(new Stage(this.#cast, file, BEGIN_MS), path, { from, faults: true });
-      this.#done.faults += failedWrites;
+      this.faults += failedWrites;
     });
   }
 
