@@ -6,7 +6,7 @@
  */
 
 import { copyFileSync, existsSync } from "node:fs";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { type AnyStateMachine, setup } from "xstate";
 import { z } from "zod";
 import type { Clock } from "../actor/clock.ts";
@@ -197,11 +197,15 @@ export function openUnsynced(file: string): Store {
   return new SqliteStore(new Connection(database));
 }
 
+/** Turns of the event loop after which the engine is at rest for certain. */
+const TURNS = 2000;
+
 /** Waits until `isSo`, for as long as the event loop has something to do for it; false where it is never so. */
 export async function until(isSo: () => boolean): Promise<boolean> {
-  for (let turn = 0; turn < 200; turn++) {
+  for (let turn = 0; turn < TURNS; turn++) {
     if (isSo()) return true;
-    await setImmediate();
+    // Now and then a moment for whoever waits for a timer of no length.
+    await (turn % 100 === 99 ? setTimeout(1) : setImmediate());
   }
   return isSo();
 }
