@@ -6,12 +6,12 @@
  */
 
 import assert from "node:assert/strict";
+import type { ActorRef } from "../actor/actor-ref.ts";
 import { HoldfastError } from "../actor/error.ts";
 import type { Json } from "../actor/json.ts";
-import type { ActorRef } from "../actor/actor-ref.ts";
 import { dehydrate, stateName } from "../actor/transition.ts";
-import { type Stage, until } from "./exercise-machine-stage.ts";
 import { dump, type StoreFault } from "./exercise-machine-fault.ts";
+import { type Stage, until } from "./exercise-machine-stage.ts";
 import { effectAt, type Model, type ModelState } from "./path-model.ts";
 import { type Move, moveText, type Outcome } from "./path-move.ts";
 import type { MachinePath } from "./paths.ts";
@@ -81,7 +81,12 @@ export async function compare(stage: Stage, { watched, address }: Model, state: 
     state: stateName(state.snapshot.value),
     seq: state.seq,
     snapshot: JSON.parse(dehydrate(registration, state.snapshot)),
-    effects: state.effects.map(({ key, name, params, state }) => ({ key, name, params, state: state === "open" && isOnce(name) ? "started" : state })),
+    effects: state.effects.map(({ key, name, params, state }) => ({
+      key,
+      name,
+      params,
+      state: state === "open" && isOnce(name) ? "started" : state,
+    })),
     timers: state.timers.map(({ key, id, dueMs }) => ({ key, id, dueMs })),
     quarantine: null,
   };
@@ -136,7 +141,12 @@ class Play {
   }
 
   /** An event that asks a handler to stop, which fails in the same commit. */
-  async race(before: ModelState, move: Move, outcome: Extract<Move, { kind: "outcome" }>, states: Map<number, ModelState>): Promise<ModelState> {
+  async race(
+    before: ModelState,
+    move: Move,
+    outcome: Extract<Move, { kind: "outcome" }>,
+    states: Map<number, ModelState>,
+  ): Promise<ModelState> {
     const middle = this.#model.step(before, move);
     const row = effectAt(middle, outcome.effect, outcome.nth);
     this.#handle(row?.key ?? "", outcome.outcome);
@@ -208,7 +218,11 @@ class Play {
         if (result.status === "fulfilled") return result.value;
         throw result.reason;
       }
-      assert.equal(result.status === "rejected" && result.reason?.code, "storage_failed", `${what}, the store ${fault.kind} at ${fault.nth}`);
+      assert.equal(
+        result.status === "rejected" && result.reason?.code,
+        "storage_failed",
+        `${what}, the store ${fault.kind} at ${fault.nth}`,
+      );
       assert.equal(dump(store), before, `${what} left something half done, the store ${fault.kind} at ${fault.nth}`);
     }
     throw new Error("unreachable");

@@ -13,6 +13,8 @@ import type { Clock } from "../actor/clock.ts";
 import type { Probe } from "../actor/commit.ts";
 import type { MachineSchemas } from "../actor/declaration.ts";
 import { type Engine, openEngine } from "../actor/engine.ts";
+// The outbox loads it with its first handler, which would take longer than a path.
+import "../actor/handling.ts";
 import type { EffectHandler } from "../actor/handler.ts";
 import { register } from "../actor/registration.ts";
 import type { Store } from "../actor/store.ts";
@@ -43,7 +45,10 @@ export function castOf(machine: AnyStateMachine, others: readonly AnyStateMachin
 /** The machine with effects that have all the time there is. Limits are no part of its definition. */
 function untimed(machine: AnyStateMachine): AnyStateMachine {
   const schemas = machine.schemas as MachineSchemas;
-  const effects = Object.entries(schemas.effects ?? {}).map(([name, effect]) => [name, { ...effect, timeoutMs: null, abortGraceMs: FOREVER_MS }]);
+  const effects = Object.entries(schemas.effects ?? {}).map(([name, effect]) => [
+    name,
+    { ...effect, timeoutMs: null, abortGraceMs: FOREVER_MS },
+  ]);
   const copy = machine.provide({});
   Object.defineProperty(copy, "schemas", { value: { ...schemas, effects: Object.fromEntries(effects) } });
   return copy;

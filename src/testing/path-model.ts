@@ -5,37 +5,17 @@
  * what is delivered to them reaches nobody, what they would say comes from the path.
  */
 
-import type { AnyMachineSnapshot } from "xstate";
 import { outcomesOf } from "../actor/action.ts";
 import { type EngineEvent, stampOf } from "../actor/event.ts";
 import { actorAddress, checkEvent, parseInput } from "../actor/input.ts";
 import { settleEffects, settleTimers } from "../actor/request.ts";
 import type { EffectRow, TimerRow } from "../actor/store.ts";
 import { dehydrate, isFinal, type Outcome, start, take } from "../actor/transition.ts";
-import type { Move, Outcome as EffectOutcome } from "./path-move.ts";
+import type { Outcome as EffectOutcome, Move } from "./path-move.ts";
+import type { ModelState } from "./path-state.ts";
 import type { Trace, Watched } from "./path-trace.ts";
 
-/** What is known of the actor. Never changed in place. */
-export interface ModelState {
-  readonly snapshot: AnyMachineSnapshot;
-  /** Its last journal entry. */
-  readonly seq: number;
-  readonly nowMs: number;
-  readonly epoch: number;
-  readonly effects: readonly EffectRow[];
-  readonly timers: readonly TimerRow[];
-  /** Keys of effects whose handlers were asked to stop. */
-  readonly aborting: ReadonlySet<string>;
-  /** Those of them that an event from outside asked to stop with the last move. */
-  readonly abortedNow: ReadonlySet<string>;
-  /** Identities by their owners. */
-  readonly owned: ReadonlyMap<string, string>;
-  /** Supervised actors that are set aside. */
-  readonly aside: ReadonlySet<string>;
-  /** What the last move did: `ignored` wrote nothing; `impossible`, the engine would refuse it for a reason that is not the machine's. */
-  readonly last: "taken" | "ignored" | "impossible";
-  readonly trace: Trace;
-}
+export type { ModelState } from "./path-state.ts";
 
 /** Thrown within a step that the engine would refuse because an identity is taken. */
 class Taken extends Error {}
@@ -69,7 +49,9 @@ export class Model {
   /** What a move makes of it. Throws what the machine throws. */
   step(state: ModelState, move: Move, started: (key: string) => boolean = () => true): ModelState {
     try {
-      const { result, trace } = this.watched.watch(() => this.#due(this.#move({ ...state, last: "ignored", abortedNow: NONE }, move, started)));
+      const { result, trace } = this.watched.watch(() =>
+        this.#due(this.#move({ ...state, last: "ignored", abortedNow: NONE }, move, started)),
+      );
       // What was ignored changed nothing, so that it leads to where it began.
       return result.last === "ignored" ? { ...state, last: "ignored", trace } : { ...result, trace };
     } catch (error) {
@@ -160,7 +142,8 @@ export class Model {
     const { effects, aborted } = settleEffects({ ...done, epoch, settled, before: before.effects });
     const { timers } = settleTimers({ ...done, settled: fired, before: before.timers });
     const owned = new Map(before.owned);
-    for (const request of outcome.requests) if (request.type === "create") this.#own(owned, `${request.machine}/${request.id}`, request.keys);
+    for (const request of outcome.requests)
+      if (request.type === "create") this.#own(owned, `${request.machine}/${request.id}`, request.keys);
     const kept = new Set(effects.map(({ key }) => key));
     const aborting = new Set([...before.aborting, ...aborted].filter((key) => kept.has(key)));
     return { ...before, snapshot: outcome.snapshot, seq, effects, timers, owned, aborting, last: "taken", trace: NOTHING };

@@ -4,7 +4,7 @@ import { outcomesOf } from "../actor/action.ts";
 import type { Json } from "../actor/json.ts";
 import type { Registration } from "../actor/registration.ts";
 import type { EffectRow } from "../actor/store.ts";
-import type { ModelState } from "./path-model.ts";
+import type { ModelState } from "./path-state.ts";
 
 /** An event variant: a type with a payload. Of an effect's outcome, `effect` is left out: the path knows its key. */
 export interface Variant {

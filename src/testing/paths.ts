@@ -7,11 +7,11 @@
 
 import { adjacencyMapToArray, getAdjacencyMap } from "@xstate/graph";
 import type { AnyStateMachine, EventFrom, InputFrom, SnapshotFrom } from "xstate";
-import { nodesOf } from "../actor/structure.ts";
 import { activeNodes } from "../actor/scope.ts";
+import { nodesOf } from "../actor/structure.ts";
 import { stateName } from "../actor/transition.ts";
 import { boundary, exactKey, Model, type ModelState } from "./path-model.ts";
-import { type Move, moveText, movesOf, unknownVariants, type Variant, withoutWay } from "./path-move.ts";
+import { type Move, movesOf, moveText, unknownVariants, type Variant, withoutWay } from "./path-move.ts";
 import { Watched } from "./path-trace.ts";
 
 /** From what paths are made. */
@@ -86,14 +86,16 @@ export function pathsOf(watched: Watched, options: PathOptions): MachinePaths {
   if (strange.length > 0) throw new TypeError(`the machine ${watched.registration.id} has no event ${strange.join(", ")}`);
   const found = (Array.isArray(input) ? input : [input]).map((one) => explore(watched, one, { ...options, limit }));
   const seen: Seen = { transitions: new Set(), guards: new Set(), nodes: new Set() };
-  const paths = [...found.flatMap((one) => longest(one.ways)), ...found.flatMap((one) => one.refusals)].flatMap(({ isRefusal, states, ...way }) => {
-    // What is refused adds nothing but the answer of a guard.
-    if (isRefusal && way.guards.every((answer) => seen.guards.has(answer))) return [];
-    for (const id of way.transitions) seen.transitions.add(id);
-    for (const answer of way.guards) seen.guards.add(answer);
-    for (const state of states) for (const node of activeNodes(state.snapshot)) seen.nodes.add(node);
-    return [way];
-  });
+  const paths = [...found.flatMap((one) => longest(one.ways)), ...found.flatMap((one) => one.refusals)].flatMap(
+    ({ isRefusal, states, ...way }) => {
+      // What is refused adds nothing but the answer of a guard.
+      if (isRefusal && way.guards.every((answer) => seen.guards.has(answer))) return [];
+      for (const id of way.transitions) seen.transitions.add(id);
+      for (const answer of way.guards) seen.guards.add(answer);
+      for (const state of states) for (const node of activeNodes(state.snapshot)) seen.nodes.add(node);
+      return [way];
+    },
+  );
   return {
     machine: watched.registration.id,
     states: [...nodesOf(watched.registration.machine.root)].length - 1,
@@ -147,15 +149,20 @@ function explore(watched: Watched, input: unknown, { limit = LIMIT, id = "path",
   const model = new Model(watched, id);
   const start = model.create(input, BEGIN_MS, 1);
   const key = (state: ModelState) =>
-    serialize ? JSON.stringify([stateName(state.snapshot.value), serialize(state.snapshot as never), ...boundary(state)]) : exactKey(watched, state);
+    serialize
+      ? JSON.stringify([stateName(state.snapshot.value), serialize(state.snapshot as never), ...boundary(state)])
+      : exactKey(watched, state);
   let expanded = 0;
   const logic = { transition: (state: ModelState, move: Move) => model.step(state, move), getInitialSnapshot: () => start };
-  const graph = getAdjacencyMap(logic as never, {
-    serializeState: (state: ModelState) => key(state),
-    serializeEvent: (move: Move) => JSON.stringify(move),
-    events: (state: ModelState) => movesOf(watched.registration, state, events as readonly Variant[]),
-    stopWhen: () => ++expanded > limit,
-  } as never);
+  const graph = getAdjacencyMap(
+    logic as never,
+    {
+      serializeState: (state: ModelState) => key(state),
+      serializeEvent: (move: Move) => JSON.stringify(move),
+      events: (state: ModelState) => movesOf(watched.registration, state, events as readonly Variant[]),
+      stopWhen: () => ++expanded > limit,
+    } as never,
+  );
   const edges = adjacencyMapToArray(graph) as unknown as { state: ModelState; event: Move; nextState: ModelState }[];
   // The graph lists states in the order in which it found them, so the first edge to a state is the last of its shortest prefix.
   const reached = new Map<string, Reached>([[key(start), { state: start }]]);

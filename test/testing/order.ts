@@ -89,7 +89,11 @@ export const orderOf = (
         states: {
           asked: {
             entry: "charge",
-            on: { "charge.done": { target: "#order.packing", actions: "record" }, "charge.failed": "#order.open", "effect.unknown": "#order.stopped" },
+            on: {
+              "charge.done": { target: "#order.packing", actions: "record" },
+              "charge.failed": "#order.open",
+              "effect.unknown": "#order.stopped",
+            },
           },
         },
       },

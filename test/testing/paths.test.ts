@@ -18,7 +18,15 @@ const found = pathsFor(order, options);
 
 describe("the paths of a machine", () => {
   it("take every transition, enter every state, and have each guard say yes and no", () => {
-    expect(found).toMatchObject({ machine: "order", states: 7, transitions: 14, guards: 2, uncovered: [], withoutWay: [], isComplete: true });
+    expect(found).toMatchObject({
+      machine: "order",
+      states: 7,
+      transitions: 14,
+      guards: 2,
+      uncovered: [],
+      withoutWay: [],
+      isComplete: true,
+    });
     expect(found.covered).toHaveLength(14);
   });
 
@@ -33,7 +41,10 @@ describe("the paths of a machine", () => {
       "order.pay, order.stop, charge failed (raced)",
       "order.pay, charge done, parcel/one aside, parcel/one back",
     ])
-      expect(texts.some((one) => one === text || one.startsWith(`${text}, `)), text).toBe(true);
+      expect(
+        texts.some((one) => one === text || one.startsWith(`${text}, `)),
+        text,
+      ).toBe(true);
   });
 
   it("are the same each time, and none begins another", () => {

@@ -37,7 +37,8 @@ function body(node: AnyStateNode, indent: string): string[] {
   const lines = startOf(node).map(([from]) => `${indent}${from}(( ))`);
   for (const child of Object.values(node.states) as AnyStateNode[]) {
     const [id, label] = [idOf(child), child.type === "history" ? "(history)" : child.key];
-    if (Object.keys(child.states).length > 0) lines.push(`${indent}subgraph ${id}["${label}"]`, ...body(child, `${indent}  `), `${indent}end`);
+    if (Object.keys(child.states).length > 0)
+      lines.push(`${indent}subgraph ${id}["${label}"]`, ...body(child, `${indent}  `), `${indent}end`);
     else lines.push(`${indent}${id}${child.type === "final" ? `((("${label}")))` : `("${label}")`}`);
   }
   return lines;

@@ -1,9 +1,22 @@
 /** What a run can be told on its paths, and what its effects can come to. */
 
-import { run } from "../../../machines/index.ts";
+import type { run } from "../../../machines/index.ts";
 import { LINEAGE_LIMIT } from "../../../machines/schema.ts";
 import type { PathOptions } from "../../../src/testing/index.ts";
-import { cancelled, completed, composition, configuration, digest, driftPolicy, failed, hash, head, ids, origin, question } from "../sample.ts";
+import {
+  cancelled,
+  completed,
+  composition,
+  configuration,
+  digest,
+  driftPolicy,
+  failed,
+  hash,
+  head,
+  ids,
+  origin,
+  question,
+} from "../sample.ts";
 
 const fresh = {
   sessionId: "session-1",

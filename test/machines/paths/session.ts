@@ -1,6 +1,6 @@
 /** What a session can be told on its paths. */
 
-import { session } from "../../../machines/index.ts";
+import type { session } from "../../../machines/index.ts";
 import type { PathOptions } from "../../../src/testing/index.ts";
 import { completed, configuration, digest, evidence, head, origin, question } from "../sample.ts";
 
