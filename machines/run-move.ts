@@ -12,21 +12,29 @@ export const toCreator = (context: Context) =>
 /** The interaction that the run's turn has open, where there is one. */
 const toInteraction = (context: Context) => (context.interaction ? `interaction/${context.interaction.id}` : null);
 
-/** Tells the open interaction: whether the run waits for its answer, or that nobody will any more. */
-const tellInteraction = (type: "interaction.listen" | "interaction.hold" | "interaction.close") =>
-  ({
-    type: "deliver",
-    params: ({ context }: { context: Context }) => ({
-      to: toInteraction(context),
-      event: type === "interaction.listen" ? { type, runId: context.runId } : { type },
-    }),
-  }) as const;
-
 /** The run rests in `waiting`: now, and not before, an answer can reach it. */
-export const listen = tellInteraction("interaction.listen");
+export const listen = {
+  type: "deliver",
+  params: ({ context }: { context: Context }) => ({
+    to: toInteraction(context),
+    event: { type: "interaction.listen", runId: context.runId },
+  }),
+} as const;
 
 /** Held while it waits: an answer that comes now is kept for whichever run goes on. */
-export const holdWaiting = ["holdFromWaiting", tellInteraction("interaction.hold")] as const;
+export const holdWaiting = [
+  "holdFromWaiting",
+  {
+    type: "deliver",
+    params: ({ context }: { context: Context }) => ({ to: toInteraction(context), event: { type: "interaction.hold" } }),
+  },
+] as const;
+
+/** Nobody will wait for the answer any more. */
+const closeInteraction = {
+  type: "deliver",
+  params: ({ context }: { context: Context }) => ({ to: toInteraction(context), event: { type: "interaction.close" } }),
+} as const;
 
 /** A step asked a person. The question is durable before anybody sees it. */
 export const ask = {
@@ -107,7 +115,7 @@ export const takeAnswer = [
 export const finish = [
   "toolsUnknown",
   "runEnded",
-  tellInteraction("interaction.close"),
+  closeInteraction,
   {
     type: "deliver",
     params: ({ context }: { context: Context }) => ({ to: toHandoff(context), event: { type: "run.ended", outcome: outcomeOf(context) } }),

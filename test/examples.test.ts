@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -60,6 +60,30 @@ describe("the examples in docs", () => {
   it("test a machine without waiting, without a disk, and through a restart", async () => {
     await import("../docs/examples/testing.ts");
     expect(lines).toEqual(["rejected: storage_failed", "charged 2 times under 1 key", "verified: true"]);
+  });
+
+  it("prove an order with its crash matrix, in under 20 lines", async () => {
+    const tests: [string, () => Promise<void>][] = [];
+    const declared = { describe: (_: string, body: () => void) => body(), test: (...one: (typeof tests)[0]) => void tests.push(one) };
+    vi.doMock("node:test", () => ({ ...declared, default: declared }));
+    const example = "docs/examples/order-proof.ts";
+    await import("../docs/examples/order-proof.ts");
+    for (const [, body] of tests) await body();
+    expect(tests.map(([name]) => name)).toEqual([
+      "has a way for each of its events to happen",
+      "has paths that cover all of its 3 transitions, and its 0 guards both ways",
+      "path 1: order.pay, chargeCard done",
+      "path 2: order.pay, chargeCard failed",
+      "a failing store, on order.pay, chargeCard done",
+      "a failing store, on order.pay, chargeCard failed",
+    ]);
+    expect(
+      readFileSync(join(import.meta.dirname, "..", example), "utf8")
+        .split("// ---")[1]
+        ?.trim()
+        .split("\n").length,
+    ).toBeLessThan(20);
+    vi.doUnmock("node:test");
   });
 
   it("move a turn from one runtime to the next", async () => {

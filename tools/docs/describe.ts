@@ -5,6 +5,7 @@
  */
 
 import type { AnyStateMachine, AnyStateNode } from "xstate";
+import { arrowId } from "../../src/testing/path-trace.ts";
 
 /** What a machine's `schemas` hold; see `MachineSchemas` in the engine. */
 export interface Schemas {
@@ -25,6 +26,8 @@ export interface Row {
   readonly reenter: boolean;
   readonly actions: readonly string[];
   readonly description: string | undefined;
+  /** Id of the transition, as the paths of the testing kit name it; undefined for entry and exit. */
+  readonly arrow?: string;
 }
 
 interface Transition {
@@ -65,8 +68,12 @@ export function rowsOf(machine: AnyStateMachine, node: AnyStateNode): Row[] {
   if (node.entry.length > 0) rows.push({ ...plain, trigger: "(entry)", actions: node.entry.map((action) => actionText(machine, action)) });
   if (node.exit.length > 0) rows.push({ ...plain, trigger: "(exit)", actions: node.exit.map((action) => actionText(machine, action)) });
   for (const [type, transitions] of node.transitions as ReadonlyMap<string, readonly Transition[]>)
-    for (const transition of transitions) rows.push(row(machine, node, triggerText(type, node), transition));
-  for (const transition of (node.always ?? []) as readonly Transition[]) rows.push(row(machine, node, "(always)", transition));
+    transitions.forEach((transition, index) => {
+      rows.push({ ...row(machine, node, triggerText(type, node), transition), arrow: arrowId(node, type, index) });
+    });
+  ((node.always ?? []) as readonly Transition[]).forEach((transition, index) => {
+    rows.push({ ...row(machine, node, "(always)", transition), arrow: arrowId(node, "", index) });
+  });
   return rows;
 }
 

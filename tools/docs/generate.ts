@@ -50,7 +50,12 @@ export function apply(root: string, found: readonly Change[]): void {
 
 function pagesOf(source: Source): Map<string, string> {
   const pages = new Map<string, string>();
-  for (const machine of source.machines) pages.set(`docs/machines/${machine.id}.md`, machinePage(machine, `machines/${machine.id}.ts`));
+  const paths = source.paths();
+  for (const machine of source.machines) {
+    const found = paths.find((one) => one.machine === machine.id);
+    if (!found) throw new Error(`test/machines/paths has nothing for the machine ${machine.id}`);
+    pages.set(`docs/machines/${machine.id}.md`, machinePage(machine, `machines/${machine.id}.ts`, found));
+  }
   pages.set("docs/machines/README.md", machineIndex(source.machines));
   for (const { layer, codes } of source.codes) {
     for (const [name, entry] of Object.entries(codes)) {

@@ -2,19 +2,21 @@
 
 import type { AnyStateMachine, AnyStateNode } from "xstate";
 import type { z } from "zod";
+import type { MachinePaths } from "../../src/testing/paths.ts";
 import { actionText, implementationText, nodesOf, pathOf, type Row, rowsOf, schemasOf } from "./describe.ts";
 import { diagramOf } from "./diagram.ts";
 import { code, page, table } from "./markdown.ts";
 import { describeSchema } from "./schema-text.ts";
 
-/** `source` is the machine's file, relative to the root of the repository. */
-export function machinePage(machine: AnyStateMachine, source: string): string {
+/** `source` is the machine's file, relative to the root of the repository; `paths` are those that its tests run. */
+export function machinePage(machine: AnyStateMachine, source: string, paths: MachinePaths): string {
   const schemas = schemasOf(machine);
   return page(
     `# Machine ${code(machine.id)}`,
     machine.root.description,
     `Version ${code(versionOf(machine))}. Source: [${source}](../../${source}).`,
-    `## Diagram\n\n\`\`\`mermaid\n${diagramOf(machine)}\n\`\`\`\n\nNot drawn: what does not change the state, and what every state takes. The table below is complete.`,
+    `## Diagram\n\n\`\`\`mermaid\n${diagramOf(machine, new Set(paths.covered))}\n\`\`\`\n\nNot drawn: what does not change the state, and what every state takes. The table below is complete.`,
+    coverage(paths),
     `## States\n\n${statesTable(machine)}`,
     `## Transitions\n\n${transitionsTable(machine)}`,
     actionsSection(machine),
@@ -39,6 +41,14 @@ export function machineIndex(machines: readonly AnyStateMachine[]): string {
     "What may happen, and only this. Each page is made from the machine that runs.",
     table(["Machine", "Version", "States", "About"], rows),
   );
+}
+
+/** What the colours of the arrows mean. */
+function coverage({ paths, covered, transitions, guards, uncovered }: MachinePaths): string {
+  const sums = `${paths.length} generated paths take ${covered.length} of ${transitions} transitions`;
+  const both = `ask its ${guards} guards`;
+  const rest = uncovered.length === 0 ? ", for both answers" : `. Not covered:\n\n${uncovered.map((one) => `- ${code(one)}`).join("\n")}`;
+  return `Green arrows are taken by a path that the tests run on the real store; dashed ones are not. ${sums} and ${both}${rest}${uncovered.length === 0 ? "." : ""}`;
 }
 
 function versionOf(machine: AnyStateMachine): string {

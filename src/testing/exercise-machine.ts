@@ -1,0 +1,234 @@
+/**
+ * The proof of a machine: its paths on the real engine, a crash at each commit of them, and a store that fails at each of their writes.
+ *
+ * Works with any test framework that has `describe` and `test`; asserts with node:assert. The names of the tests are the promises.
+ */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AnyStateMachine } from "xstate";
+import { Camera, recover } from "./exercise-machine-crash.ts";
+import { type Driven, drive } from "./exercise-machine-path.ts";
+import { type Cast, castOf, openUnsynced, Stage } from "./exercise-machine-stage.ts";
+import type { TestFramework } from "./exercise-store.ts";
+import { Model } from "./path-model.ts";
+import { Watched } from "./path-trace.ts";
+import { BEGIN_MS, type MachinePath, type MachinePaths, type PathOptions, pathsOf } from "./paths.ts";
+
+/** What a machine is exercised with. */
+export interface ExerciseOptions<Machine extends AnyStateMachine = AnyStateMachine> extends PathOptions<Machine> {
+  /** Other machines that it tells of things or creates actors of: stand-ins take their places, and take notice of nothing. */
+  readonly others?: readonly AnyStateMachine[];
+  /** Paths that are run, at most: first those that cover something, then evenly of the rest. Default: all. */
+  readonly paths?: number;
+  /** Crashes that are recovered from, at most, evenly over all commits of all paths. Default: all. */
+  readonly crashes?: number;
+  /** Paths on which stores fail, at most. Default: all. */
+  readonly faults?: number;
+  /** What need not be covered, as `pathsFor` says it. Default: nothing. */
+  readonly uncovered?: readonly string[];
+}
+
+/** What there is, and what was done of it. */
+export interface Exercised {
+  /** All paths and what they cover; throws what `pathsFor` does where the machine cannot be explored. */
+  readonly found: MachinePaths;
+  /** Paths that ran to their end on the real store, and the transitions of the machine that they took. */
+  readonly paths: number;
+  readonly transitions: ReadonlySet<string>;
+  /** Crashes that were recovered from, and the moments at which there could have been one. */
+  readonly crashes: number;
+  readonly moments: number;
+  /** Writes that were made to fail. */
+  readonly faults: number;
+}
+
+/**
+ * Declares the tests of one machine: each of its events has a way to happen; its paths cover every transition and every guard both ways;
+ * after each move of a path what the engine has stored is what the machine says; after a crash before, inside and after each commit two
+ * recoveries bring what the machine says, the journal goes on from what it was, and no at-most-once handler is called again; a store that
+ * is busy, full or unreadable leaves nothing half done. Nothing waits for real time. Returns counts that grow as the tests run.
+ */
+export function exerciseMachine<Machine extends AnyStateMachine>(
+  machine: Machine,
+  options: ExerciseOptions<Machine>,
+  { describe, test }: TestFramework,
+): Exercised {
+  const { uncovered = [], paths: atMost, faults = Number.POSITIVE_INFINITY } = options;
+  const exercise = explored(machine, options as ExerciseOptions);
+  describe(`machine: ${machine.id}`, () => {
+    if (exercise instanceof Failed) {
+      // Not while the file is read, where many frameworks do not say whose fault it is.
+      test("can be explored", () => Promise.reject(exercise.error));
+      return;
+    }
+    const { found } = exercise;
+    test("has a way for each of its events to happen", async () => {
+      assert.deepEqual(found.withoutWay, [], "no variant is given for an event, and the engine does not make it");
+    });
+    test(`has paths that cover all of its ${found.transitions} transitions, and its ${found.guards} guards both ways`, async () => {
+      const hint = found.isComplete ? "" : "; the limit was reached: give `serialize`, or fewer variants";
+      assert.deepEqual(found.uncovered, uncovered, `no path comes to it: give another variant or input${hint}`);
+    });
+    const chosen = choose(found.paths, atMost);
+    const fresh = freshness(chosen);
+    exercise.expect(chosen.reduce((sum, { moves }, index) => sum + moves.length - (fresh[index] ?? 0), 0));
+    chosen.forEach((path, index) => {
+      const from = fresh[index] ?? 0;
+      test(`path ${index + 1}: ${path.text}`, () => exercise.path(path, from));
+    });
+    const faulty = chosen.filter((_, index) => isChosen(index, chosen.length, faults));
+    for (const path of faulty) test(`a failing store, on ${path.text}`, () => exercise.faulty(path, fresh[chosen.indexOf(path)] ?? 0));
+  });
+  return exercise;
+}
+
+/** Stands for a machine that cannot be explored. */
+class Failed implements Exercised {
+  readonly error: unknown;
+  readonly transitions = new Set<string>();
+  readonly paths = 0;
+  readonly crashes = 0;
+  readonly moments = 0;
+  readonly faults = 0;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+
+  get found(): MachinePaths {
+    throw this.error;
+  }
+}
+
+function explored(machine: AnyStateMachine, options: ExerciseOptions): Exercise | Failed {
+  try {
+    return new Exercise(machine, options);
+  } catch (error) {
+    return new Failed(error);
+  }
+}
+
+class Exercise implements Exercised {
+  readonly found: MachinePaths;
+  readonly transitions = new Set<string>();
+  paths = 0;
+  crashes = 0;
+  moments = 0;
+  faults = 0;
+  readonly #cast: Cast;
+  readonly #model: Model;
+  readonly #atMost: number;
+  /** The part of all moments at which there is a crash. */
+  #part = 1;
+
+  constructor(machine: AnyStateMachine, options: ExerciseOptions) {
+    const { others = [], id = "path", crashes = Number.POSITIVE_INFINITY } = options;
+    const watched = new Watched(machine);
+    this.found = pathsOf(watched, options);
+    this.#cast = castOf(machine, others, id);
+    this.#model = new Model(watched, id);
+    this.#atMost = crashes;
+  }
+
+  /** So many moves are new. Each is one commit at least, which has three moments. */
+  expect(moves: number): void {
+    this.#part = Math.min(1, this.#atMost / (3 * moves));
+  }
+
+  /** Evenly, until there were as many as there shall be. */
+  #isCrash(): boolean {
+    const before = Math.floor(this.moments * this.#part);
+    this.moments++;
+    return Math.floor(this.moments * this.#part) > before;
+  }
+
+  /** The path, and a crash at each of its commits from this move on: those before were another path's. */
+  async path(path: MachinePath, from: number): Promise<void> {
+    await inFolder(async (folder, file) => {
+      const stage = new Stage(this.#cast, file, BEGIN_MS);
+      const camera = new Camera(stage, folder, () => this.#isCrash());
+      // To set another actor aside, a row is damaged from outside, which no commit of the engine is.
+      const onMove = (index: number) => camera.turn(path.moves[index]?.kind !== "aside");
+      const { states } = await this.#drive(stage, path, { from, onMove });
+      this.paths++;
+      for (const id of path.transitions) this.transitions.add(id);
+      for (const image of camera.images) {
+        await recover(this.#cast, this.#model, image, states);
+        this.crashes++;
+      }
+    });
+  }
+
+  /** The path, with a store that fails at each write from this move on. */
+  async faulty(path: MachinePath, from: number): Promise<void> {
+    await inFolder(async (_, file) => {
+      const { failedWrites } = await this.#drive(new Stage(this.#cast, file, BEGIN_MS), path, { from, faults: true });
+      this.faults += failedWrites;
+    });
+  }
+
+  async #drive(stage: Stage, path: MachinePath, driving: Parameters<typeof drive>[3]): Promise<Driven> {
+    try {
+      return await drive(stage, this.#model, path, driving);
+    } finally {
+      await stage.close();
+    }
+  }
+}
+
+/** A database that nobody has owned yet: to make one takes longer than a path. */
+let template: Buffer | undefined;
+
+/** A folder that is gone afterwards, with a database in it that nobody has owned yet. */
+async function inFolder(body: (folder: string, file: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-machine-"));
+  try {
+    const file = join(folder, "path.db");
+    if (template === undefined) {
+      openUnsynced(file).close();
+      template = readFileSync(file);
+    } else writeFileSync(file, template);
+    await body(folder, file);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The paths that are run: those that cover something new, then evenly of the rest. */
+export function choose(paths: readonly MachinePath[], atMost = paths.length): readonly MachinePath[] {
+  const seen = new Set<string>();
+  const isNew = ({ transitions, guards }: MachinePath) => {
+    const before = seen.size;
+    for (const one of [...transitions, ...guards]) seen.add(one);
+    return seen.size > before;
+  };
+  const covering = new Set(paths.filter(isNew));
+  const rest = paths.filter((path) => !covering.has(path));
+  const chosen = new Set([...covering, ...rest.filter((_, index) => isChosen(index, rest.length, Math.max(0, atMost - covering.size)))]);
+  return paths.filter((path) => chosen.has(path));
+}
+
+/** True for `count` of `of` indexes, evenly. */
+function isChosen(index: number, of: number, count: number): boolean {
+  if (count >= of) return true;
+  return Math.floor(((index + 1) * count) / of) > Math.floor((index * count) / of);
+}
+
+/** For each path the first move that no path before it has made in the same way; -1 where even its creation is new. */
+function freshness(paths: readonly MachinePath[]): number[] {
+  const known = new Set<string>();
+  return paths.map(({ input, moves }) => {
+    let way = JSON.stringify(input);
+    let fresh = known.has(way) ? moves.length : -1;
+    known.add(way);
+    moves.forEach((move, index) => {
+      way += JSON.stringify(move);
+      if (!known.has(way)) fresh = Math.min(fresh, index);
+      known.add(way);
+    });
+    return fresh;
+  });
+}

@@ -1,0 +1,216 @@
+/**
+ * Path model: one durable actor as the engine runs it, purely.
+ *
+ * Owns nothing of its own: transitions, effects and timers are computed by the engine's own pure functions. Other actors are absent:
+ * what is delivered to them reaches nobody, what they would say comes from the path.
+ */
+
+import { outcomesOf } from "../actor/action.ts";
+import { type EngineEvent, stampOf } from "../actor/event.ts";
+import { actorAddress, checkEvent, parseInput } from "../actor/input.ts";
+import { settleEffects, settleTimers } from "../actor/request.ts";
+import type { EffectRow, TimerRow } from "../actor/store.ts";
+import { dehydrate, isFinal, type Outcome, start, take } from "../actor/transition.ts";
+import type { Outcome as EffectOutcome, Move } from "./path-move.ts";
+import type { ModelState } from "./path-state.ts";
+import type { Trace, Watched } from "./path-trace.ts";
+
+export type { ModelState } from "./path-state.ts";
+
+/** Thrown within a step that the engine would refuse because an identity is taken. */
+class Taken extends Error {}
+
+const enclose = <T>(transition: () => T): T => transition();
+
+/** One actor of a machine, addressed by `id`. */
+export class Model {
+  readonly watched: Watched;
+  readonly address: string;
+
+  constructor(watched: Watched, id: string) {
+    this.watched = watched;
+    this.address = actorAddress(watched.registration.id, id);
+  }
+
+  /** The actor as it is made. Throws `input_invalid`, and what the machine throws. */
+  create(input: unknown, nowMs: number, epoch: number): ModelState {
+    const { registration } = this.watched;
+    const { result, trace } = this.watched.watch(() => {
+      const outcome = start(registration, parseInput(registration, input), stampOf(this.address, 1, nowMs), enclose);
+      const before = {
+        ...{ seq: 0, nowMs, epoch, effects: [], timers: [], aborting: NONE, abortedNow: NONE, aside: NONE, last: "taken" as const },
+        owned: new Map<string, string>(),
+      };
+      return this.#settle(before, outcome, {});
+    });
+    return { ...this.#due(result), trace };
+  }
+
+  /** What a move makes of it. Throws what the machine throws. */
+  step(state: ModelState, move: Move, started: (key: string) => boolean = () => true): ModelState {
+    try {
+      const { result, trace } = this.watched.watch(() =>
+        this.#due(this.#move({ ...state, last: "ignored", abortedNow: NONE }, move, started)),
+      );
+      // What was ignored changed nothing, so that it leads to where it began.
+      return result.last === "ignored" ? { ...state, last: "ignored", trace } : { ...result, trace };
+    } catch (error) {
+      if (error instanceof Taken) return { ...state, last: "impossible" };
+      throw error;
+    }
+  }
+
+  #move(state: ModelState, move: Move, started: (key: string) => boolean): ModelState {
+    switch (move.kind) {
+      case "send": {
+        const after = this.#take(state, this.#checked(move.event as EngineEvent, "outside"), {});
+        const asked = [...after.aborting].filter((key) => !state.aborting.has(key));
+        return { ...after, abortedNow: new Set(asked) };
+      }
+      case "outcome":
+        return this.#outcome(state, effectAt(state, move.effect, move.nth), move.outcome);
+      case "timer":
+        return this.#due({ ...state, nowMs: Math.max(state.nowMs, first(state.timers)?.dueMs ?? 0) });
+      case "restart":
+        return this.#restart(state, started);
+      case "aside":
+        return this.#aside(state, move.actor);
+      case "back":
+        return this.#tell({ ...state, aside: without(state.aside, move.actor) }, { type: "engine.released", actor: move.actor });
+    }
+  }
+
+  #outcome(state: ModelState, row: EffectRow | undefined, outcome: EffectOutcome): ModelState {
+    if (!row) return { ...state, last: "impossible" };
+    const { registration } = this.watched;
+    const child = row.child === null ? {} : { actorId: row.child };
+    const { done, failed, aborted } = outcomesOf(registration, row);
+    const event = {
+      done: () => ({ type: done, output: (outcome as { output?: unknown }).output, ...child, effect: row.key }),
+      failed: () => ({ type: failed, error: (outcome as { error?: unknown }).error, ...child, effect: row.key }),
+      aborted: () => ({ type: aborted, effect: row.key }),
+      unknown: () => ({ type: "effect.unknown", effect: row.key, name: row.name }),
+    }[outcome.kind]() as EngineEvent;
+    return this.#take(state, row.child === null ? this.#checked(event, "engine") : event, { settled: row.key });
+  }
+
+  /** What the next owner does first: it tells, then settles what was started. */
+  #restart(before: ModelState, started: (key: string) => boolean): ModelState {
+    const { events } = this.watched.registration.schemas;
+    const epoch = before.epoch + 1;
+    const timers = before.timers.map((row) => (row.policy === "restart" ? { ...row, dueMs: before.nowMs + row.delayMs } : row));
+    let state: ModelState = { ...before, epoch, timers, aborting: NONE };
+    if (isFinal(state.snapshot)) return state;
+    if (events["engine.reopened"]) state = this.#tell(state, { type: "engine.reopened", epoch });
+    for (const { key } of before.effects) {
+      const row = state.effects.find((one) => one.key === key);
+      if (row?.state !== "open" || this.watched.registration.effects.get(row.name)?.delivery !== "at_most_once" || !started(key)) continue;
+      if (events["effect.unknown"]) state = this.#outcome(state, row, { kind: "unknown" });
+      else state = { ...state, effects: state.effects.map((one) => (one === row ? { ...row, state: "unknown" } : one)) };
+    }
+    return state;
+  }
+
+  #aside(state: ModelState, actor: string): ModelState {
+    const owner = state.owned.get(actor);
+    if (owner !== undefined && owner !== actor) throw new Taken(actor);
+    const owned = new Map(state.owned).set(actor, actor);
+    return this.#tell({ ...state, owned, aside: new Set([...state.aside, actor]) }, quarantined(actor));
+  }
+
+  /** An event that the engine makes; nobody is told who is final. */
+  #tell(state: ModelState, event: EngineEvent): ModelState {
+    if (isFinal(state.snapshot) || !this.watched.registration.schemas.events[event.type]) return state;
+    return this.#take(state, this.#checked(event, "engine"), {});
+  }
+
+  #take(state: ModelState, event: EngineEvent, ended: Ended): ModelState {
+    const { registration } = this.watched;
+    const outcome = take(registration, state.snapshot, event, stampOf(this.address, state.seq + 1, state.nowMs), enclose);
+    if (!outcome.taken && ended.settled === undefined && ended.fired === undefined) return state;
+    const after = this.#settle(state, outcome, ended);
+    const unreached = new Set(outcome.requests.flatMap((one) => (one.type === "deliver" && state.aside.has(one.to) ? [one.to] : [])));
+    return [...unreached].reduce((told, actor) => this.#tell(told, quarantined(actor)), after);
+  }
+
+  /** What the engine writes for an outcome. */
+  #settle(before: Omit<ModelState, "snapshot" | "trace">, outcome: Outcome, { settled, fired }: Ended): ModelState {
+    const { registration } = this.watched;
+    const { nowMs, epoch } = before;
+    const seq = before.seq + 1;
+    const done = { registration, actor: this.address, seq, atMs: nowMs, outcome };
+    const { effects, aborted } = settleEffects({ ...done, epoch, settled, before: before.effects });
+    const { timers } = settleTimers({ ...done, settled: fired, before: before.timers });
+    const owned = new Map(before.owned);
+    for (const request of outcome.requests)
+      if (request.type === "create") this.#own(owned, `${request.machine}/${request.id}`, request.keys);
+    const kept = new Set(effects.map(({ key }) => key));
+    const aborting = new Set([...before.aborting, ...aborted].filter((key) => kept.has(key)));
+    return { ...before, snapshot: outcome.snapshot, seq, effects, timers, owned, aborting, last: "taken", trace: NOTHING };
+  }
+
+  #own(owned: Map<string, string>, address: string, keys: readonly string[]): void {
+    const owner = owned.get(address);
+    if (owner !== undefined && owner !== this.address) throw new Taken(address);
+    for (const key of keys) {
+      if (owned.has(key)) throw new Taken(key);
+      owned.set(key, address);
+    }
+    owned.set(address, address);
+  }
+
+  /** Fires what is due: the engine does so by itself. */
+  #due(state: ModelState): ModelState {
+    for (let now = state; ; ) {
+      const row = first(now.timers);
+      if (!row || row.dueMs > now.nowMs || isFinal(now.snapshot)) return now;
+      now = this.#take(now, JSON.parse(row.event), { fired: row.key });
+    }
+  }
+
+  #checked(event: EngineEvent, from: "outside" | "engine"): EngineEvent {
+    const checked = checkEvent(this.watched.registration, event, from);
+    if (checked.ok) return checked.event;
+    throw new TypeError(`the variant of ${event.type} is refused as ${checked.code}: ${checked.message}`);
+  }
+}
+
+interface Ended {
+  readonly settled?: string | undefined;
+  readonly fired?: string | undefined;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+const NOTHING: Trace = { transitions: NONE, guards: NONE };
+
+/** The code under which the kit sets an actor aside: its stored snapshot is unreadable. */
+const quarantined = (actor: string): EngineEvent => ({ type: "engine.quarantined", actor, code: "snapshot_damaged" });
+
+/** The nth effect of a name that is requested and not settled. */
+export function effectAt(state: Pick<ModelState, "effects">, name: string, nth: number): EffectRow | undefined {
+  return state.effects.filter((row) => row.name === name)[nth];
+}
+
+/** The timer that is due next. */
+export function first(timers: readonly TimerRow[]): TimerRow | undefined {
+  return timers.toSorted((a, b) => a.dueMs - b.dueMs)[0];
+}
+
+function without(set: ReadonlySet<string>, gone: string): ReadonlySet<string> {
+  return new Set([...set].filter((one) => one !== gone));
+}
+
+/** All that decides how the actor goes on, as text; the time that has passed does not. */
+export function exactKey(watched: Watched, state: ModelState): string {
+  return JSON.stringify([dehydrate(watched.registration, state.snapshot), ...boundary(state)]);
+}
+
+/** What belongs to the actor besides its snapshot. */
+export function boundary({ effects, timers, aborting, abortedNow, aside, owned, nowMs }: ModelState): unknown[] {
+  return [
+    effects.map((row) => [row.name, row.scope, row.state, aborting.has(row.key), abortedNow.has(row.key)]),
+    timers.map((row) => [row.id, row.dueMs - nowMs]).sort(),
+    [...aside].sort(),
+    [...owned.keys()].sort(),
+  ];
+}

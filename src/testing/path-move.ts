@@ -1,0 +1,120 @@
+/** Moves: what can happen to one durable actor, and which of it can happen now. */
+
+import { outcomesOf } from "../actor/action.ts";
+import type { Json } from "../actor/json.ts";
+import type { Registration } from "../actor/registration.ts";
+import type { EffectRow } from "../actor/store.ts";
+import type { ModelState } from "./path-state.ts";
+
+/** An event variant: a type with a payload. Of an effect's outcome, `effect` is left out: the path knows its key. */
+export interface Variant {
+  readonly type: string;
+  readonly [key: string]: unknown;
+}
+
+/** What an effect comes to. */
+export type Outcome =
+  | { readonly kind: "done"; readonly output: Json }
+  | { readonly kind: "failed"; readonly error: { readonly code: string; readonly message: string } }
+  | { readonly kind: "aborted" }
+  | { readonly kind: "unknown" };
+
+/** One thing that happens to an actor. */
+export type Move =
+  /** Somebody outside sends an event. */
+  | { readonly kind: "send"; readonly event: Variant }
+  /** The handler of an effect comes to this. `raced`: in one commit with the move before it, which asked the handler to stop. */
+  | { readonly kind: "outcome"; readonly effect: string; readonly nth: number; readonly outcome: Outcome; readonly raced?: true }
+  /** Time passes until the first timer is due. */
+  | { readonly kind: "timer" }
+  /** The process ends, and another one opens the store. */
+  | { readonly kind: "restart" }
+  /** An actor that this one supervises is set aside, or taken back. */
+  | { readonly kind: "aside" | "back"; readonly actor: string };
+
+const SCRIPTED = { code: "effect_failed", message: "the path says so" };
+
+/** Event types that the engine makes by itself for a machine that has them. */
+const MADE = ["engine.reopened", "effect.unknown"];
+
+/** Everything that can happen to an actor in a state; what the engine refuses anyway is left out. */
+export function movesOf(registration: Registration, state: ModelState, variants: readonly Variant[]): Move[] {
+  if (state.snapshot.status !== "active") return [];
+  const { events } = registration.schemas;
+  const moves: Move[] = [];
+  for (const event of variants) if (isSent(registration, event.type)) moves.push({ kind: "send", event });
+  const seen = new Map<string, number>();
+  for (const row of state.effects) {
+    const nth = seen.get(row.name) ?? 0;
+    seen.set(row.name, nth + 1);
+    for (const outcome of outcomes(registration, state, row, variants)) {
+      // A handler that was asked to stop fails only where it had failed before it was asked.
+      const isRaced = outcome.kind === "failed" && state.aborting.has(row.key);
+      if (isRaced && !state.abortedNow.has(row.key)) continue;
+      moves.push({ kind: "outcome", effect: row.name, nth, outcome, ...(isRaced ? { raced: true as const } : {}) });
+    }
+  }
+  if (state.timers.length > 0) moves.push({ kind: "timer" });
+  if (events["engine.reopened"]) moves.push({ kind: "restart" });
+  for (const { type, actor } of variants as readonly (Variant & { actor?: string })[])
+    if (type === "engine.quarantined" && actor !== undefined && !state.aside.has(actor)) moves.push({ kind: "aside", actor });
+  if (events["engine.released"]) for (const actor of state.aside) moves.push({ kind: "back", actor });
+  return moves;
+}
+
+/** True where an event of this type comes from outside. */
+function isSent(registration: Registration, type: string): boolean {
+  return !registration.reserved.has(type) && !/^(xstate|engine|effect)\./.test(type);
+}
+
+function outcomes(registration: Registration, state: ModelState, row: EffectRow, variants: readonly Variant[]): Outcome[] {
+  if (row.state !== "open") return [];
+  const { done, failed, aborted } = outcomesOf(registration, row);
+  const found: Outcome[] = [];
+  const given = (type: string | undefined) => variants.filter((variant) => variant.type === type);
+  if (done !== undefined) for (const { output = null } of given(done)) found.push({ kind: "done", output: output as Json });
+  if (failed !== undefined) {
+    const errors = given(failed).map(({ error }) => (error ?? SCRIPTED) as typeof SCRIPTED);
+    for (const error of errors.length > 0 ? errors : [SCRIPTED]) found.push({ kind: "failed", error });
+  }
+  if (aborted !== undefined && state.aborting.has(row.key)) found.push({ kind: "aborted" });
+  const isOnce = registration.effects.get(row.name)?.delivery === "at_most_once";
+  if (isOnce && registration.schemas.events["effect.unknown"]) found.push({ kind: "unknown" });
+  return found;
+}
+
+/** Event types of a machine that nothing in a path can bring about: no variant is given, and the engine does not make them. */
+export function withoutWay(registration: Registration, variants: readonly Variant[]): string[] {
+  const { schemas, effects, invocations, delays } = registration;
+  const given = new Set(variants.map(({ type }) => type));
+  const made = new Set(MADE);
+  for (const { failed, aborted } of effects.values()) for (const type of [failed, aborted]) if (type !== undefined) made.add(type);
+  if (given.has("engine.quarantined")) made.add("engine.released");
+  // A delayed raise: its event comes with its time.
+  for (const type of delays.keys()) made.add(type);
+  const wanted = [...Object.keys(schemas.events), ...[...invocations.values()].flatMap(({ done }) => done ?? [])];
+  return wanted.filter((type) => !given.has(type) && !made.has(type));
+}
+
+/** Variants of types that the machine does not have. */
+export function unknownVariants(registration: Registration, variants: readonly Variant[]): string[] {
+  const known = new Set([...Object.keys(registration.schemas.events), ...registration.reserved]);
+  for (const { done, failed } of registration.invocations.values()) for (const type of [done, failed]) if (type) known.add(type);
+  return [...new Set(variants.map(({ type }) => type))].filter((type) => !known.has(type));
+}
+
+/** A move for people: the event's type, and where it comes from. */
+export function moveText(move: Move): string {
+  switch (move.kind) {
+    case "send":
+      return move.event.type;
+    case "outcome":
+      return `${move.effect} ${move.outcome.kind}${move.raced ? " (raced)" : ""}`;
+    case "timer":
+      return "(time)";
+    case "restart":
+      return "(restart)";
+    default:
+      return `${move.actor} ${move.kind}`;
+  }
+}

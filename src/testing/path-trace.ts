@@ -1,0 +1,107 @@
+/** Trace: which transitions a machine takes, and what its guards answer, while a body runs. */
+
+import type { AnyStateMachine, AnyStateNode } from "xstate";
+import { type Registration, register } from "../actor/registration.ts";
+import { scope } from "../actor/scope.ts";
+import { nodesOf } from "../actor/structure.ts";
+
+/** What was seen of a machine. */
+export interface Trace {
+  /** Ids of transitions; see `Watched.transitions`. */
+  readonly transitions: ReadonlySet<string>;
+  /** `<guard>: yes` or `<guard>: no`. */
+  readonly guards: ReadonlySet<string>;
+}
+
+/** A transition of a machine's definition. */
+export interface Arrow {
+  /** `<state node id>|<event type>|<index among those of this event>`: the same for every copy of the machine. */
+  readonly id: string;
+  /** For people: `order.open: order.pay -> order.charging`. */
+  readonly text: string;
+}
+
+interface Transition {
+  readonly eventType: string;
+  readonly guard?: unknown;
+  readonly target?: readonly { readonly id: string }[];
+}
+
+/** A copy of a machine that tells what it does. */
+export class Watched {
+  readonly registration: Registration;
+  readonly transitions: readonly Arrow[];
+  /** Names of the guards that `setup()` defines. */
+  readonly guards: readonly string[];
+  readonly #ids = new Map<object, string>();
+  #answers = new Set<string>();
+
+  /** Throws `machine_invalid`. */
+  constructor(machine: AnyStateMachine) {
+    const guards = machine.implementations.guards as Record<string, (...args: any[]) => boolean>;
+    this.guards = Object.keys(guards);
+    const watched = Object.fromEntries(
+      this.guards.map((name) => [
+        name,
+        (...args: any[]) => {
+          const answer = (guards[name] as (...args: any[]) => boolean)(...args);
+          this.#answers.add(`${name}: ${answer ? "yes" : "no"}`);
+          return answer;
+        },
+      ]),
+    );
+    this.registration = register(machine.provide({ guards: watched } as never));
+    this.transitions = arrowsOf(this.registration.machine, (transition, id) => this.#ids.set(transition, id));
+  }
+
+  /** Runs `body`, and gives what it returns with what the machine did meanwhile. */
+  watch<T>(body: () => T): { readonly result: T; readonly trace: Trace } {
+    const transitions = new Set<string>();
+    this.#answers = new Set();
+    const inspected = scope.system as { _sendInspectionEvent: (event: any) => void };
+    const before = inspected._sendInspectionEvent;
+    inspected._sendInspectionEvent = ({ _transitions = [] }: { _transitions?: readonly object[] }) => {
+      for (const transition of _transitions) {
+        const id = this.#ids.get(transition);
+        if (id !== undefined) transitions.add(id);
+      }
+    };
+    try {
+      return { result: body(), trace: { transitions, guards: this.#answers } };
+    } finally {
+      inspected._sendInspectionEvent = before;
+    }
+  }
+}
+
+/** The transitions of a machine in document order. */
+export function arrowsOf(machine: AnyStateMachine, note: (transition: object, id: string) => void = () => {}): Arrow[] {
+  const arrows: Arrow[] = [];
+  for (const node of nodesOf(machine.root))
+    for (const [type, transitions] of groupsOf(node))
+      transitions.forEach((transition, index) => {
+        const id = arrowId(node, type, index);
+        note(transition, id);
+        const guard = transition.guard === undefined ? "" : ` [${guardName(transition.guard)}]`;
+        const target = transition.target?.map((one) => one.id).join(", ") ?? "(stays)";
+        arrows.push({ id, text: `${node.id}: ${type || "(always)"}${guard} -> ${target}` });
+      });
+  return arrows;
+}
+
+/** The id of a transition: the `index`-th of its state for an event; the type of `always` is empty. */
+export function arrowId(node: AnyStateNode, type: string, index: number): string {
+  return `${node.id}|${type}|${index}`;
+}
+
+function groupsOf(node: AnyStateNode): [string, readonly Transition[]][] {
+  const always = (node.always ?? []) as readonly Transition[];
+  return [...(node.transitions as ReadonlyMap<string, readonly Transition[]>), ["", always]];
+}
+
+function guardName(guard: unknown): string {
+  if (typeof guard === "string") return guard;
+  const { type, guards, name } = guard as { type?: string; guards?: readonly unknown[]; name?: string };
+  if (guards) return `${name ?? "all"}(${guards.map(guardName).join(", ")})`;
+  return type ?? name ?? "unnamed";
+}

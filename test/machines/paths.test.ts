@@ -1,0 +1,32 @@
+import { describe, expect, it, test } from "vitest";
+import { machines } from "../../machines/index.ts";
+import { exerciseMachine } from "../../src/testing/index.ts";
+import { EXPLORED } from "./paths/index.ts";
+
+/** How much of each machine is tried besides the paths that cover it: so many paths, twice as many crashes, a quarter as many failing stores. */
+const SIZE = Number(process.env.HOLDFAST_PATHS ?? 32);
+
+const exercised = EXPLORED.map(({ machine, options }) => ({
+  machine,
+  done: exerciseMachine(
+    machine,
+    { ...options, others: machines, paths: SIZE, crashes: 2 * SIZE, faults: Math.ceil(SIZE / 4) },
+    { describe, test },
+  ),
+}));
+
+describe("the machines of the agent runtime", () => {
+  it("are all explored", () => {
+    expect(EXPLORED.map(({ machine }) => machine.id)).toEqual(machines.map(({ id }) => id));
+  });
+
+  it("take each of their transitions on a generated path that ran on the real store", () => {
+    const counts = exercised.map(({ machine, done }) => {
+      const { found, paths, transitions, crashes, moments, faults } = done;
+      expect([...transitions].sort()).toEqual([...found.covered].sort());
+      expect(transitions.size).toBe(found.transitions);
+      return `${machine.id}: ${transitions.size} transitions on ${paths} of ${found.paths.length} paths, ${crashes} of ${moments} crashes, ${faults} failed writes`;
+    });
+    console.log(counts.join("\n"));
+  });
+});
