@@ -86,6 +86,7 @@ const migrations = {
 type Context = z.infer<typeof context>;
 type Event = Typed<typeof events>;
 type Resume = Extract<Event, { type: "handoff.resume" }>;
+type Stop = Extract<Event, { type: "handoff.stop" }>;
 
 /** Why a handoff does not give its claim now. */
 function refusal(snapshot: { value: unknown; context: Context }, event: Event): string | undefined {
@@ -100,7 +101,7 @@ function refusal(snapshot: { value: unknown; context: Context }, event: Event): 
   return snapshot.value === "claimed" ? "stop_in_progress" : "not_sealed";
 }
 
-function successor(context: Context, resume: Resume | undefined) {
+function successor(context: Context, resume: Resume | undefined, stopBeforeDispatch: Stop["by"] | null) {
   return {
     machine: "run",
     id: context.successorRunId,
@@ -127,7 +128,7 @@ function successor(context: Context, resume: Resume | undefined) {
       stepsLeft: context.seal?.remainingSteps ?? null,
       expected: resume?.sourceComposition ?? null,
       interaction: context.seal?.interaction ?? null,
-      stopBeforeDispatch: resume === undefined,
+      stopBeforeDispatch,
       depth: context.depth + 1,
       reconciled: [],
       copied: null,
@@ -223,11 +224,15 @@ export const handoff = setup({
         "handoff.resume": {
           guard: and(["sourceIsUnchanged", "nothingHasChangedAround", "sourceCompositionIsThere"]),
           target: "claimed",
-          actions: ["claimed", tellSession, { type: "createActor", params: ({ context, event }) => successor(context, event) }],
+          actions: ["claimed", tellSession, { type: "createActor", params: ({ context, event }) => successor(context, event, null) }],
         },
         "handoff.stop": {
           target: "claimed",
-          actions: ["claimed", tellSession, { type: "createActor", params: ({ context }) => successor(context, undefined) }],
+          actions: [
+            "claimed",
+            tellSession,
+            { type: "createActor", params: ({ context, event }) => successor(context, undefined, event.by) },
+          ],
         },
       },
     },

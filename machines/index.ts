@@ -8,7 +8,7 @@ import { workPlan } from "./work-plan.ts";
 
 export { abortEffect, cancelEffect, createActor, deliver, effect, engineActions } from "./action.ts";
 export { DRIFT_POLICY, type DriftPolicy, driftBetween } from "./composition.ts";
-export { doubts, type Evidence } from "./evidence.ts";
+export { type Doubt, doubts, type Evidence } from "./evidence.ts";
 export type { Proposal } from "./proposal.ts";
 export type { Composition as CompositionRecord, Drift, Interaction, InteractionAnswer, Outcome, Seal, Source } from "./schema.ts";
 export { isStepSettled, type PlanStepStatus } from "./work-plan-schema.ts";

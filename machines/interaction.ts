@@ -30,7 +30,7 @@ const facts = {
   "interaction.asked": asked,
   /** The answer is the entry's own: `event.answer`. */
   "interaction.answered": z.strictObject({ interactionId: id }),
-  "interaction.heard": z.strictObject({ interactionId: id, runId }),
+  "interaction.given": z.strictObject({ interactionId: id, runId }),
   "interaction.closed": z.strictObject({ interactionId: id, answered: z.boolean() }),
 };
 
@@ -69,7 +69,7 @@ export const interaction = setup({
       hash,
     })),
     answered: emit(({ context }) => ({ type: "interaction.answered" as const, interactionId: context.id })),
-    heard: emit(({ context }) => ({ type: "interaction.heard" as const, interactionId: context.id, runId: context.listener ?? "" })),
+    given: emit(({ context }) => ({ type: "interaction.given" as const, interactionId: context.id, runId: context.listener ?? "" })),
     closed: emit(({ context }) => ({
       type: "interaction.closed" as const,
       interactionId: context.id,
@@ -91,23 +91,23 @@ export const interaction = setup({
   description: "A question to a person, or leave that a person gives or denies.",
   context: ({ input }) => ({ ...withoutStamp(input), listener: null, answer: null }),
   entry: "asked",
-  initial: "unheard",
+  initial: "unawaited",
   states: {
-    unheard: {
+    unawaited: {
       tags: "open",
       description: "Asked, durably. It can be answered, and no run waits for the answer: the turn is held, sealed or not there yet.",
       on: {
-        "interaction.listen": { target: "heard", actions: "recordListener" },
+        "interaction.listen": { target: "awaited", actions: "recordListener" },
         "interaction.answer": { ...answerWith, target: "kept" },
         "interaction.close": "closed",
       },
     },
-    heard: {
+    awaited: {
       tags: "open",
       description: "Asked, durably, and a run waits for the answer.",
       on: {
-        "interaction.answer": { ...answerWith, target: "answered" },
-        "interaction.hold": { target: "unheard", actions: "forgetListener" },
+        "interaction.answer": { ...answerWith, target: "given" },
+        "interaction.hold": { target: "unawaited", actions: "forgetListener" },
         // The run outlived its process, and says again that it waits.
         "interaction.listen": { actions: "recordListener" },
         "interaction.close": "closed",
@@ -116,11 +116,11 @@ export const interaction = setup({
     kept: {
       description: "Answered, durably. The answer waits for the run that will go on with the turn.",
       on: {
-        "interaction.listen": { target: "answered", actions: "recordListener" },
+        "interaction.listen": { target: "given", actions: "recordListener" },
         "interaction.close": "closed",
       },
     },
-    answered: { type: "final", description: "Answered, and the answer was given to a run, once.", entry: ["heard", tell] },
+    given: { type: "final", description: "Answered, and the answer was given to a run, once.", entry: ["given", tell] },
     closed: { type: "final", description: "The turn ended before a run had an answer.", entry: "closed" },
   },
 });

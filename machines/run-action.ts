@@ -92,7 +92,9 @@ export const actions = {
     outcome: { kind: "completed" as const, stopReason: context.next === "end" ? (context.stopReason ?? "end_turn") : "step_limit" },
   })),
   recordStop: base.assign(({ event }) => ({ outcome: { kind: "cancelled" as const, by: (event as Of<"run.stop">).by } })),
-  recordStopBeforeDispatch: base.assign({ outcome: () => ({ kind: "cancelled" as const, by: "user" as const }) }),
+  recordStopBeforeDispatch: base.assign(({ context }) => ({
+    outcome: { kind: "cancelled" as const, by: context.stopBeforeDispatch ?? ("user" as const) },
+  })),
   countStep: base.assign(({ context }) => ({ stepsTaken: context.stepsTaken + 1, next: null, stopReason: null })),
   openCall: base.assign(({ context, event }) => ({
     openCalls: [...context.openCalls, { callId: (event as Of<"tool.call">).callId, name: (event as Of<"tool.call">).name }],

@@ -130,8 +130,7 @@ export const finish = [
   {
     type: "deliver",
     params: ({ context }: { context: Context }) => ({
-      // The session of a copy was made with it, and knows.
-      to: context.source.kind === "copy" ? null : toSession(context),
+      to: toSession(context),
       event: { type: "turn.ended", runId: context.runId, outcome: outcomeOf(context) },
     }),
   },

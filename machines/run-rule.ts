@@ -2,8 +2,8 @@
 
 import { effect, engineActions } from "./action.ts";
 import { refusedDrift } from "./composition.ts";
-import { binding, type Context, driftOf, type Event, type facts, type Input, type Of, OPEN_CALLS, schemas } from "./run-schema.ts";
-import { LINEAGE_LIMIT, type Typed } from "./schema.ts";
+import { binding, type Context, driftOf, type Event, type facts, type Input, type Of, schemas } from "./run-schema.ts";
+import { LINEAGE_LIMIT, OPEN_CALLS, type Typed } from "./schema.ts";
 
 interface Given {
   readonly context: Context;
@@ -11,10 +11,8 @@ interface Given {
 }
 
 const guards = {
-  copiesCompleted: ({ context }: Given) => context.source.kind === "copy" && context.outcome?.kind === "completed",
-  copiesFailed: ({ context }: Given) => context.source.kind === "copy" && context.outcome?.kind === "failed",
-  copiesCancelled: ({ context }: Given) => context.source.kind === "copy" && context.outcome?.kind === "cancelled",
-  stopsBeforeDispatch: ({ context }: Given) => context.stopBeforeDispatch,
+  isCopy: ({ context }: Given) => context.source.kind === "copy",
+  stopsBeforeDispatch: ({ context }: Given) => context.stopBeforeDispatch !== null,
   compositionIsMissing: ({ context, event }: Given) =>
     binding(context) !== null && (event as Of<"prepare.done">).output.composition === null,
   compositionDrifted: ({ context, event }: Given) => refusedDrift(driftOf(context, event as Of<"prepare.done">)).length > 0,

@@ -16,6 +16,7 @@ import {
   id,
   interaction,
   LINEAGE_LIMIT,
+  OPEN_CALLS,
   type Outcome,
   origin,
   outcome,
@@ -28,9 +29,6 @@ import {
   type Typed,
   text,
 } from "./schema.ts";
-
-/** Tool calls that may be open at once. */
-export const OPEN_CALLS = 256;
 
 /** Blobs that one tool call may store. */
 export const TOOL_BLOBS = 64;
@@ -88,7 +86,8 @@ export const input = z.strictObject({
   expected: composition.nullable(),
   /** A question that was open when the source was sealed. */
   interaction: interaction.nullable(),
-  stopBeforeDispatch: z.boolean(),
+  /** Who stopped the turn before this run was dispatched; null where nobody has. */
+  stopBeforeDispatch: stopper.nullable(),
   /** 1 in a run that continues none, else one more than its source's. */
   depth: z.number().int().positive().max(LINEAGE_LIMIT),
   /** What became known, before this run, of calls without an outcome. */

@@ -53,9 +53,7 @@ export const run = setup({ ...rules })
       opening: {
         description: "The run exists; what becomes of it is decided at once.",
         always: [
-          { guard: "copiesCompleted", target: "completed" },
-          { guard: "copiesFailed", target: "failed" },
-          { guard: "copiesCancelled", target: "cancelled" },
+          { guard: "isCopy", target: "copied" },
           { guard: "stopsBeforeDispatch", target: "cancelled", actions: "recordStopBeforeDispatch" },
           { target: "preparing" },
         ],
@@ -161,7 +159,7 @@ export const run = setup({ ...rules })
         },
       },
       boundary: {
-        tags: "held",
+        tags: ["held", "handoffPending"],
         description: "Held between two steps: everything before is durable, no tool is unsettled, and the preview is the exact seal.",
         entry: [
           "handoffHeld",
@@ -187,6 +185,7 @@ export const run = setup({ ...rules })
         },
       },
       paused: {
+        tags: "handoffPending",
         description:
           "The handoff is decided, durably. What watches the run is drained; then the seal is written, also after a crash. Only a stop, or the backend's word that it is broken, prevents it.",
         entry: [
@@ -203,7 +202,7 @@ export const run = setup({ ...rules })
       },
       sealed: {
         type: "final",
-        tags: "sealed",
+        tags: ["sealed", "handoffPending"],
         description: "The seal is this run's last fact. It states no outcome and names the only successor.",
         entry: [
           "runSealed",
@@ -230,6 +229,11 @@ export const run = setup({ ...rules })
         tags: "resumable",
         description: "The run could not go on; the outcome says why, and which tool calls have no known result.",
         entry: finish,
+      },
+      copied: {
+        type: "final",
+        description: "Another session's turn, as history: all that it stated is here, and how it ended. Nobody goes on with it.",
+        entry: "runEnded",
       },
       cancelled: { type: "final", tags: "resumable", description: "The turn was stopped before it was done.", entry: finish },
     },

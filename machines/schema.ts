@@ -7,6 +7,9 @@ export type { Typed } from "./infer.ts";
 /** Runs that may follow one another by handoffs and continuations. The next one is refused. */
 export const LINEAGE_LIMIT = 64;
 
+/** Tool calls that a run may have open at once. */
+export const OPEN_CALLS = 256;
+
 /** Characters of a run's id. */
 export const RUN_ID_LIMIT = 160;
 

@@ -50,5 +50,5 @@ export function copiedRuns(context: Context, { turns, sessionId }: NonNullable<I
 }
 
 function common({ sessionId, configuration }: Context, { turnId, runId }: { turnId: string; runId: string }) {
-  return { sessionId, turnId, runId, rootRunId: runId, configuration, expected: null, interaction: null, stopBeforeDispatch: false };
+  return { sessionId, turnId, runId, rootRunId: runId, configuration, expected: null, interaction: null, stopBeforeDispatch: null };
 }

@@ -16,20 +16,23 @@
 import type { z } from "zod";
 import type { Json } from "../actor/json.ts";
 
-/** What the model will be given, by hash. Two runs of one turn must agree on all but the first three fields. */
+/**
+ * What the model will be given, by hash. Runs of one turn are compared in all fields but `sourceRevisions` and `toolNames`; whether a
+ * difference is refused or only stated, the embedder's `driftPolicy` says.
+ */
 export interface Composition {
   /** Dotted or dashed lower-case id of whatever composed it, 1..128 characters. */
   readonly composerId: string;
-  /** 1..128 characters. A difference is not drift. */
+  /** 1..128 characters. A difference is allowed unless the policy refuses it, as one of `composerId` is. */
   readonly composerRevision: string;
-  /** Revisions of the sources it was composed from; at most 64. A difference is not drift. */
+  /** Revisions of the sources it was composed from; at most 64, sorted and unique by id. Never compared. */
   readonly sourceRevisions: readonly { readonly id: string; readonly revision: string }[];
   /** `sha256:` and 64 lower-case hex digits, like the three that follow. */
   readonly promptHash: string;
   readonly toolsHash: string;
   readonly availabilityHash: string;
   readonly providerOptionsHash: string;
-  /** At most 256 names of at most 128 characters. */
+  /** At most 256 names of at most 128 characters, sorted and unique. Never compared: `toolsHash` is. */
   readonly toolNames: readonly string[];
   /** Tokens, or null where the backend knows no limit. */
   readonly contextWindow: number | null;

@@ -8,6 +8,7 @@
 
 import { v7 } from "uuid";
 import { z } from "zod";
+import { TOOLS_LIMIT } from "../../machines/evidence.ts";
 import { handoff as handoffMachine, run as runMachine, session as sessionMachine } from "../../machines/index.ts";
 import type { Answer } from "../actor/actor-ref.ts";
 import type { Engine } from "../actor/engine.ts";
@@ -42,9 +43,9 @@ const continuationSchema = z.strictObject({
   /** Digest of all segments that lead to the source, its own included. */
   boundary: z.string(),
   /** Tools that were there, sorted. */
-  tools: z.array(z.string()),
+  tools: z.array(z.string().min(1).max(128)).max(TOOLS_LIMIT),
   /** What a person said came of calls. */
-  outcomes: z.record(z.string(), z.any()),
+  outcomes: z.record(z.string().max(256), z.any()),
 });
 
 /** A continuation that was found safe: plain data, to be handed to `resume`. */
@@ -94,9 +95,6 @@ export async function claimContinuation(engine: Engine, embedding: Embedding, gi
   });
   if (seen.evidence.boundary !== boundary)
     throw agentError("source_identity_changed", `what leads to the run ${source.runId} is not what it was when it was checked`);
-  // What machines cannot know; all the rest they are asked.
-  const unknown = seen.reasons.filter(({ code }) => code === "tools_unknown");
-  if (unknown.length > 0) throw refusalOf(source.runId, unknown);
   return purpose === "handoff" ? claimTurn(engine, seen) : claimBoundary(engine, seen, parsed.data);
 }
 

@@ -8,7 +8,7 @@
  */
 
 import { v5, v7 } from "uuid";
-import { type Outcome, session as sessionMachine } from "../../machines/index.ts";
+import { type Outcome, run as runMachine, session as sessionMachine } from "../../machines/index.ts";
 import type { CopiedFact } from "../../machines/run-schema.ts";
 import { COPIED_TURNS, type Input } from "../../machines/session-schema.ts";
 import type { Engine } from "../actor/engine.ts";
@@ -59,7 +59,7 @@ export async function copySession(engine: Engine, sessionId: string, options: Co
   if (!engine.get(sessionMachine, sessionId)) throw agentError("session_not_found", `there is no session ${sessionId}`);
   const source = contextOf(reader, "session", sessionId) as ContextOf<"session">;
   const chosen = chosenTurns(turnsOf(reader, source), sessionId, through);
-  for (const turn of chosen) demandEnded(reader, turn);
+  for (const turn of chosen) demandEnded(engine, turn);
   const mint = (role: string, turnId: string) => (options?.id === undefined ? v7() : v5(`${id}\n${role}\n${turnId}`, COPIED));
   const turns = copiedTurns(reader, sessionId, chosen, mint);
   const input: Input = {
@@ -118,14 +118,12 @@ function chosenTurns(turns: readonly SourceTurn[], sessionId: string, through: s
 }
 
 /** A handoff that is pending is refused before anything else of its run: claim and successor are this session's alone. */
-function demandEnded(reader: StoreReader, { turnId, runIds }: SourceTurn): void {
+function demandEnded(engine: Engine, { turnId, runIds }: SourceTurn): void {
   const runId = runIds.at(-1) as string;
-  const { preview, outcome } = contextOf(reader, "run", runId) ?? { preview: null, outcome: null };
   const details = { turn: turnId, run: runId };
-  // The preview is there from the moment the run is held; what ends otherwise than by the seal has an outcome.
-  if (preview && !outcome)
+  if (engine.get(runMachine, runId)?.getSnapshot().hasTag("handoffPending"))
     throw agentError("branch_runtime_fact_rewrite_unsupported", `the handoff of the turn ${turnId} is pending`, { details });
-  if (reader.actor(`run/${runId}`)?.status !== "final")
+  if (engine.reader.actor(`run/${runId}`)?.status !== "final")
     throw agentError("run_active", `the run ${runId} of the turn ${turnId} has not ended`, { details });
 }
 
@@ -184,7 +182,7 @@ function isTooLarge(error: unknown): boolean {
   if (!(error instanceof HoldfastError)) return false;
   if (error.code === "payload_too_large" || error.code === "cascade_limit") return true;
   // A value that its own entry could just hold may be nested too deep for the copy's.
-  return error.code === "input_invalid" && /\bcopied\./.test(String(error.details?.path ?? error.message));
+  return error.code === "input_invalid" && /\bcopied\./.test(String(error.details.path ?? ""));
 }
 
 function tooLarge(problem: string, cause?: unknown): HoldfastError {

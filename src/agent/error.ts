@@ -43,8 +43,9 @@ export const AGENT_CODES = {
   composition_drift: {
     retryable: false,
     cause:
-      "The successor's composition differs from the sealed source's in prompt, tools, availability, provider options or context window.",
-    remedy: "Start the successor with the configuration of its source, or begin a new turn. The outcome lists each field, old and new.",
+      "The composition differs from the one that it must agree with, in a field in which the drift policy refuses that: by default prompt, tools, availability, provider options or context window.",
+    remedy:
+      "Start the successor with the configuration of its source, or begin a new turn. The outcome lists each field, old, new and policy.",
   },
   composition_invalid: {
     retryable: false,
@@ -434,6 +435,14 @@ export const CODES: Readonly<Record<string, CodeEntry>> = { ...ENGINE_CODES, ...
 /** An error of the agent runtime; the compiler checks that the code is registered. */
 export function agentError(code: AgentCode, message: string, options: { cause?: unknown; details?: ErrorDetails } = {}): HoldfastError {
   return codedError(code, message, options);
+}
+
+/** What is the fault of the root as a whole, and of no single actor in it. */
+const ROOT_FAILURES = new Set(["storage_failed", "closed", "not_owner"]);
+
+/** True where the root failed: whoever goes through many actors stops then, and for nothing that is wrong with one of them. */
+export function isRootFailure(error: unknown): boolean {
+  return error instanceof HoldfastError && ROOT_FAILURES.has(error.code);
 }
 
 /** An error whose code comes from a machine or from a stored outcome. */

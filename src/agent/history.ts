@@ -21,22 +21,31 @@ export interface History {
   readonly called: readonly string[];
   /** Calls of the last run without an outcome; those of earlier ones were dealt with by the run after it. */
   readonly unknown: readonly UnknownCall[];
-  /** Ids of the permissions that were asked for. */
-  readonly permissions: readonly string[];
+  /** True where a run was told that a person had denied a permission. */
+  readonly isDenied: boolean;
+  /** Ids of the permissions that were asked for and whose answers no run was told. */
+  readonly undecided: readonly string[];
 }
 
 /** Reads the journals of the segments. */
 export function historyOf(reader: StoreReader, segments: readonly Segment[]): History {
   const called = new Set<string>();
-  const permissions = new Set<string>();
+  const undecided = new Set<string>();
+  let isDenied = false;
   let unknown: UnknownCall[] = [];
   for (const { runId } of segments) {
     const calls = new Map<string, UnknownCall>();
     unknown = [];
     for (const row of wholeEntriesOf(reader, `run/${runId}`)) {
-      if (!/"(tool\.called|tool\.unknown|run\.waiting)"/.test(row.facts)) continue;
+      if (!/"(tool\.(called|settled|unknown)|run\.waiting|permission\.decided)"/.test(row.facts)) continue;
       for (const fact of JSON.parse(row.facts)) {
-        if (fact.type === "run.waiting" && fact.kind === "permission") permissions.add(fact.id);
+        if (fact.type === "run.waiting" && fact.kind === "permission") undecided.add(fact.id);
+        if (fact.type === "permission.decided") {
+          undecided.delete(fact.interactionId);
+          isDenied ||= !fact.allow;
+        }
+        // What is settled is not kept in memory: at most so many as may be open at once are.
+        if (fact.type === "tool.settled") calls.delete(fact.callId);
         if (fact.type === "tool.called") {
           const { callId, name, args, reconcile } = JSON.parse(row.event);
           called.add(name);
@@ -49,5 +58,5 @@ export function historyOf(reader: StoreReader, segments: readonly Segment[]): Hi
       }
     }
   }
-  return { called: [...called].sort(), unknown, permissions: [...permissions] };
+  return { called: [...called].sort(), unknown, isDenied, undecided: [...undecided] };
 }

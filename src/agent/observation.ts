@@ -4,20 +4,28 @@
  * What it sees goes into one event as evidence and machines decide; whoever only checks asks the same rules (`doubts`).
  */
 
-import { doubts, type Evidence, handoff as handoffMachine, run as runMachine, session as sessionMachine } from "../../machines/index.ts";
+import { TOOLS_LIMIT } from "../../machines/evidence.ts";
+import {
+  type Doubt,
+  doubts,
+  type Evidence,
+  handoff as handoffMachine,
+  run as runMachine,
+  session as sessionMachine,
+} from "../../machines/index.ts";
 import { LINEAGE_LIMIT } from "../../machines/schema.ts";
 import type { Engine } from "../actor/engine.ts";
 import { HoldfastError, messageOf } from "../actor/error.ts";
 import type { StoreReader } from "../actor/store.ts";
 import { boundaryDigest, type Segment, segmentsOf } from "./boundary.ts";
-import { isDenied } from "./denial.ts";
+import { lookUpDenials } from "./denial.ts";
 import type { Embedding } from "./embedding.ts";
-import { type AgentCode, agentError } from "./error.ts";
-import { type History, historyOf } from "./history.ts";
+import { type AgentCode, agentError, isRootFailure } from "./error.ts";
+import { type History, historyOf, type UnknownCall } from "./history.ts";
 import { type Outcomes, type Reconciled, reconcile } from "./reconcile.ts";
 import { contextOf, type SnapshotOf } from "./snapshot.ts";
 import { inspectSurroundings, type Surroundings } from "./surroundings.ts";
-import { lineage } from "./transcript.ts";
+import { demandConversation } from "./transcript.ts";
 
 /** One reason why a run is not to be continued. */
 export interface ParkReason {
@@ -63,7 +71,10 @@ const reason = (code: AgentCode, message: string, details?: ParkReason["details"
   ...(details ? { details } : {}),
 });
 
-/** Everything that is seen, or only the reasons where not everything can be. Throws `argument_invalid`, and for nothing that the source is. */
+/**
+ * Everything that is seen, or only the reasons where not everything can be. Throws `argument_invalid`, `storage_failed`, `closed`, and for
+ * nothing that the source is.
+ */
 export async function check(
   engine: Engine,
   embedding: Embedding,
@@ -74,11 +85,10 @@ export async function check(
     return await observe(engine, embedding, runId, purpose);
   } catch (failure) {
     if (failure instanceof Parked) return { reasons: failure.reasons };
-    // A mistake of the caller, and nothing about the run.
-    if (failure instanceof HoldfastError && failure.code === "argument_invalid") throw failure;
-    const code = failure instanceof HoldfastError ? (failure.code as AgentCode) : "journal_damaged";
-    const cause = failure instanceof HoldfastError && failure.cause !== undefined ? { cause: messageOf(failure.cause) } : undefined;
-    return { reasons: [reason(code, messageOf(failure), cause)] };
+    // A mistake of the caller or of ours, or a store that fails, is nothing about the run.
+    if (!(failure instanceof HoldfastError) || failure.code === "argument_invalid" || isRootFailure(failure)) throw failure;
+    const cause = failure.cause === undefined ? undefined : { cause: messageOf(failure.cause) };
+    return { reasons: [reason(failure.code as AgentCode, failure.message, cause)] };
   }
 }
 
@@ -90,10 +100,10 @@ export async function observe(engine: Engine, embedding: Embedding, runId: strin
   if (row.quarantine) throw new Parked([reason("actor_quarantined", row.quarantine.message, { code: row.quarantine.code })]);
   const segments = segmentsOf(reader, runId, { verify: true });
   // Else its successor would go on without what was said before.
-  lineage(reader, runId);
+  demandConversation(reader, runId);
   const run = engine.get(runMachine, runId)?.getSnapshot() as SnapshotOf<"run">;
   const history = historyOf(reader, segments);
-  const ineligible = given.purpose === "handoff" ? unclaimable(engine, run) : unfit(engine, run, history, embedding);
+  const ineligible = given.purpose === "handoff" ? unclaimable(engine, run) : unfit(engine, run, segments, history, embedding);
   if (ineligible.length > 0) throw new Parked(ineligible);
   const { sessionId, configuration } = run.context;
   const session = engine.get(sessionMachine, sessionId);
@@ -101,22 +111,24 @@ export async function observe(engine: Engine, embedding: Embedding, runId: strin
   const present = session.getSnapshot().context.configuration;
   const beside = [{ actor: session.address, seq: session.row().seq }, ...permissionOf(reader, run)];
   const { workspace, backgroundSettled, tools } = await seenAround(embedding, present, sessionId);
+  const calls = given.purpose === "handoff" ? [] : history.unknown;
+  const place = { cwd: present.cwd, signal: AbortSignal.timeout(RECONCILE_MS) };
+  const { reconciled, open } = await reconcile(embedding.backends[present.backend], calls, given.outcomes, place);
   const evidence: Evidence = {
     workspace: { source: workedIn(reader, segments, workspace), now: workspace },
     backgroundSettled,
     boundary: boundaryDigest(segments),
-    denied: await isDenied(reader, segments, history.permissions, embedding.denials),
-    tools: { called: history.called.slice(0, 1024), checked: given.checked && [...given.checked], now: [...tools] },
+    denied: await lookUpDenials(reader, segments, history, embedding.denials),
+    // One that is missing is enough, however many there are.
+    tools: {
+      missing: history.called.filter((name) => !tools.includes(name)).slice(0, TOOLS_LIMIT),
+      checked: given.checked && [...given.checked],
+      now: [...tools],
+    },
     configuration: { source: configuration, now: present },
+    unknown: namesOf(open),
   };
-  const calls = given.purpose === "handoff" ? [] : history.unknown;
-  const place = { cwd: present.cwd, signal: AbortSignal.timeout(RECONCILE_MS) };
-  const { reconciled, open } = await reconcile(embedding.backends[present.backend], calls, given.outcomes, place);
-  const reasons = doubts(evidence, given.purpose).map((code) =>
-    reason(code as AgentCode, DOUBTS[code] ?? code, aboutDoubt(code, evidence)),
-  );
-  if (open.length > 0)
-    reasons.push(reason("tools_unknown", `no outcome is known of ${open.map(({ name }) => name).join(", ")}`, { calls: open }));
+  const reasons = doubts(evidence, given.purpose).map((code) => reason(code, said(code, open), aboutDoubt(code, evidence, open)));
   const head = { runId, seq: row.seq, hash: row.hash };
   return { reasons, head, run, beside, segments, evidence, reconciled };
 }
@@ -124,15 +136,22 @@ export async function observe(engine: Engine, embedding: Embedding, runId: strin
 /** How long all tools together may take to say what came of their calls, in ms. */
 const RECONCILE_MS = 60_000;
 
-const DOUBTS: Readonly<Record<string, string>> = {
+const namesOf = (calls: readonly UnknownCall[]): string[] => [...new Set(calls.map(({ name }) => name))].sort();
+
+const DOUBTS: Readonly<Record<Doubt, string>> = {
   configuration_changed: "the session was configured otherwise since the turn began",
   workspace_unknown: "nobody could tell where the run worked, so nobody can tell whether it is the same place",
   workspace_changed: "the place where the run worked is another one now, or gone",
   background_pending: "work that the run began outside of it may still go on",
   tool_set_changed: "the tools are not those that the run had",
+  tools_unknown: "no outcome is known of",
 };
 
-function aboutDoubt(code: string, { configuration, workspace, tools }: Evidence): ParkReason["details"] {
+const said = (code: Doubt, calls: readonly UnknownCall[]): string =>
+  code === "tools_unknown" ? `${DOUBTS[code]} ${calls.map(({ name }) => name).join(", ")}` : DOUBTS[code];
+
+function aboutDoubt(code: Doubt, { configuration, workspace, tools }: Evidence, calls: readonly UnknownCall[]): ParkReason["details"] {
+  if (code === "tools_unknown") return { calls };
   if (code === "configuration_changed") return configuration;
   if (code === "workspace_changed") return workspace;
   return code === "tool_set_changed" ? tools : undefined;
@@ -175,18 +194,24 @@ function unclaimable(engine: Engine, run: SnapshotOf<"run">): ParkReason[] {
 }
 
 /** Why this run is not continued in a new turn. */
-function unfit(engine: Engine, run: SnapshotOf<"run">, history: History, { continuations }: Embedding): ParkReason[] {
-  const { runId, sessionId, turnId, handoff, interaction, depth } = run.context;
+function unfit(
+  engine: Engine,
+  run: SnapshotOf<"run">,
+  segments: readonly Segment[],
+  history: History,
+  { continuations }: Embedding,
+): ParkReason[] {
+  const { runId, sessionId, turnId, handoff, interaction, source } = run.context;
   if (run.hasTag("sealed")) return [reason("sealed_for_successor", `the run ${runId} is sealed for ${handoff?.successorRunId}`)];
   if (!continuations) return [reason("continuation_disabled", "this program continues no ended runs")];
   if (run.status !== "done") {
     const active = reason("run_active", `the run ${runId} has not ended`);
     return interaction ? [active, reason("interaction_open", `the run waits for an answer to ${interaction.id}`)] : [active];
   }
-  if (!run.hasTag("resumable") || run.context.source.kind === "copy")
-    return [reason("nothing_to_resume", `the run ${runId} ${run.hasTag("resumable") ? "is a copy" : "completed its turn"}`)];
+  if (!run.hasTag("resumable"))
+    return [reason("nothing_to_resume", `the run ${runId} ${source.kind === "copy" ? "is a copy" : "completed its turn"}`)];
   const found: ParkReason[] = [];
-  if ((depth ?? 1) >= LINEAGE_LIMIT) found.push(reason("lineage_limit", `${LINEAGE_LIMIT} runs lead to ${runId}`));
+  if (segments.length >= LINEAGE_LIMIT) found.push(reason("lineage_limit", `${LINEAGE_LIMIT} runs lead to ${runId}`));
   const other = engine.reader.identity(`boundary/${runId}`);
   if (other) found.push(reason("continuation_already_exists", `${other} continues it`, stateOf(engine, other.slice("run/".length))));
   const session = engine.get(sessionMachine, sessionId)?.getSnapshot();
@@ -197,8 +222,7 @@ function unfit(engine: Engine, run: SnapshotOf<"run">, history: History, { conti
     found.push(reason("turn_superseded", `the session ${sessionId} has gone on since`));
   // A call that nobody can ask about keeps everybody away, whatever else is there.
   const lost = history.unknown.filter((call) => call.reconcile === null);
-  if (found.length > 0 && lost.length > 0)
-    found.push(reason("tools_unknown", `no outcome is known of ${lost.map(({ name }) => name).join(", ")}`, { calls: lost }));
+  if (found.length > 0 && lost.length > 0) found.push(reason("tools_unknown", said("tools_unknown", lost), { calls: lost }));
   return found;
 }
 

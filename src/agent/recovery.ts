@@ -1,32 +1,54 @@
 /**
  * Recovery: what the agent runtime settles after the engine, at each start and whenever it is asked.
  *
- * Guarantees: only what is unfinished is looked at; one that is damaged stops nobody else; a second time changes nothing.
+ * Guarantees: only what is unfinished is looked at; one that is damaged or parked keeps its place and stops nobody else; a second time
+ * changes nothing.
  */
 
-import { handoff as handoffMachine } from "../../machines/index.ts";
+import { handoff as handoffMachine, workPlan } from "../../machines/index.ts";
 import type { Engine } from "../actor/engine.ts";
+import { HoldfastError } from "../actor/error.ts";
 import { PAGE, pages } from "../actor/page.ts";
 import { damageOf } from "./boundary.ts";
-import { settlePlans } from "./work-plan.ts";
+import { isRootFailure } from "./error.ts";
 
 /** Sets damaged sources of sealed turns aside, and interrupts work plans whose turns have ended. Throws where the root fails. */
 export async function settle(engine: Engine): Promise<void> {
-  await setDamagedSourcesAside(engine);
-  await settlePlans(engine);
+  await eachUnfinished(engine, handoffMachine.id, (id) => setDamagedSourceAside(engine, id));
+  await eachUnfinished(engine, workPlan.id, (id) => settlePlan(engine, id));
+}
+
+/** Does it for every actor of a machine that has not ended, a page at once, so that they share commits. */
+async function eachUnfinished(engine: Engine, machine: string, act: (id: string) => Promise<void>): Promise<void> {
+  const unfinished = pages(
+    (after) => engine.list({ machine, status: "active", quarantined: false }, { after, limit: PAGE }),
+    (row) => row.ordinal,
+  );
+  let together: Promise<void>[] = [];
+  for (const { id } of unfinished) {
+    together.push(act(id).catch(unlessOfOneActor));
+    if (together.length < PAGE) continue;
+    await Promise.all(together);
+    together = [];
+  }
+  await Promise.all(together);
+}
+
+/** What is wrong with one actor is listed there, and its own ways out are taken; anything else is not to be passed over. */
+function unlessOfOneActor(error: unknown): void {
+  if (!(error instanceof HoldfastError) || isRootFailure(error)) throw error;
 }
 
 /** A sealed run has ended, so nothing else would find out, before somebody resumes it, that its journal does not hold. */
-async function setDamagedSourcesAside(engine: Engine): Promise<void> {
-  const { reader } = engine;
-  const unfinished = pages(
-    (after) => engine.list({ machine: handoffMachine.id, status: "active", quarantined: false }, { after, limit: PAGE }),
-    (row) => row.ordinal,
-  );
-  for (const { id } of unfinished) {
-    const handoff = engine.get(handoffMachine, id)?.getSnapshot();
-    const source = handoff?.hasTag("claimable") ? reader.actor(`run/${handoff.context.sourceRunId}`) : undefined;
-    const damage = source && !source.quarantine ? damageOf(reader, source) : undefined;
-    if (source && damage) await engine.setAside(source.address, "journal_damaged", damage);
-  }
+async function setDamagedSourceAside(engine: Engine, id: string): Promise<void> {
+  const handoff = engine.get(handoffMachine, id)?.getSnapshot();
+  const source = handoff?.hasTag("claimable") ? engine.reader.actor(`run/${handoff.context.sourceRunId}`) : undefined;
+  const damage = source && !source.quarantine ? damageOf(engine.reader, source) : undefined;
+  if (source && damage) await engine.setAside(source.address, "journal_damaged", damage);
+}
+
+/** After a recovery nobody goes on with a plan unasked whose last turn has ended. */
+async function settlePlan(engine: Engine, id: string): Promise<void> {
+  const plan = engine.get(workPlan, id);
+  if (plan?.can({ type: "plan.settle" })) await plan.send({ type: "plan.settle" });
 }

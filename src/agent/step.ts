@@ -74,7 +74,10 @@ export function runHandlers(duties: StepDuties): Record<"prepare" | "step" | "fl
       const { driftPolicy, inspect } = duties.embedding;
       const composition = await declared(context, backend, call);
       // A run may go on where nobody can tell; it only cannot be continued then.
-      const seen = await inspectSurroundings({ sessionId, ...configuration }, backend, inspect).catch(() => null);
+      const seen = await inspectSurroundings({ sessionId, ...configuration }, backend, inspect).catch((error) => {
+        process.emitWarning(`${messageOf(error)}: run/${context.runId} cannot be continued later`, { code: "HOLDFAST_SURROUNDINGS" });
+        return null;
+      });
       return { composition, driftPolicy, workspace: seen?.workspace ?? null };
     },
     step: async (call) => {

@@ -11,26 +11,34 @@ import { agentError } from "./error.ts";
 import type { ContextOf } from "./snapshot.ts";
 import { contextOf } from "./snapshot.ts";
 
-/** Runs from the conversation's first to this one. Throws `run_not_found` where one of them is gone: nobody goes on without its history. */
-export function lineage(reader: StoreReader, runId: string): ContextOf<"run">[] {
-  const runs: ContextOf<"run">[] = [];
+/**
+ * The runs of a conversation, from this one back to its first. Throws `run_not_found` where one of them is gone, for nobody goes on without
+ * its history, and `lineage_cycle`.
+ */
+function* conversationBackFrom(reader: StoreReader, runId: string): Generator<ContextOf<"run">> {
   const seen = new Set<string>();
-  for (let id: string | null = runId; id !== null && !seen.has(id); ) {
+  let last: string | undefined;
+  for (let id: string | null = runId; id !== null; ) {
+    if (seen.has(id)) throw agentError("lineage_cycle", `the run ${id} would go on from itself`, { details: { run: id } });
     seen.add(id);
     const context: ContextOf<"run"> | undefined = contextOf(reader, "run", id);
-    if (!context) {
-      const before = runs[0];
-      throw agentError("run_not_found", before ? `there is no run ${id}, from which ${before.runId} goes on` : `there is no run ${id}`);
-    }
-    runs.unshift(context);
+    if (!context)
+      throw agentError("run_not_found", last === undefined ? `there is no run ${id}` : `there is no run ${id}, from which ${last} goes on`);
+    yield context;
+    last = id;
     id = context.previousRunId;
   }
-  return runs;
 }
 
-/** Every message and tool fact of the runs that lead to `runId`, and its own. */
+/** Throws as `transcript` does, where a run of the conversation is missing. */
+export function demandConversation(reader: StoreReader, runId: string): void {
+  for (const _ of conversationBackFrom(reader, runId));
+}
+
+/** Every message and tool fact of the runs that lead to `runId`, and its own. Throws `run_not_found`, `lineage_cycle`. */
 export function* transcript(reader: StoreReader, runId: string): Generator<TranscriptEntry> {
-  for (const member of lineage(reader, runId)) yield* runTranscript(reader, member);
+  const members = [...conversationBackFrom(reader, runId)].map(({ runId: member, turnId }) => ({ runId: member, turnId })).reverse();
+  for (const member of members) yield* runTranscript(reader, member);
 }
 
 /** Every message and tool fact of one run. */
@@ -45,7 +53,7 @@ export function* runTranscript(reader: StoreReader, { runId, turnId }: { readonl
 
 /** The user's text that a run goes on answering: the nearest run before it that recorded one. */
 export function headAnchor(reader: StoreReader, runId: string): { runId: string; turnId: string; text: string } | null {
-  for (const { runId: member, turnId } of lineage(reader, runId).reverse()) {
+  for (const { runId: member, turnId } of conversationBackFrom(reader, runId)) {
     const opening = reader.journal(`run/${member}`, { limit: 1 })[0];
     const input = opening && JSON.parse(inflated(reader, opening).event).input;
     if (typeof input?.text === "string") return { runId: member, turnId, text: input.text };

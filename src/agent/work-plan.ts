@@ -4,9 +4,9 @@ import { type PlanStepStatus, type Proposal, type session as sessionMachine, wor
 import { proposal as proposalSchema } from "../../machines/proposal.ts";
 import type { ActorRef, Answer } from "../actor/actor-ref.ts";
 import type { Engine } from "../actor/engine.ts";
-import { HoldfastError } from "../actor/error.ts";
+import type { HoldfastError } from "../actor/error.ts";
 import { toEntry } from "../actor/feed.ts";
-import { entryAt, PAGE, pages } from "../actor/page.ts";
+import { entryAt } from "../actor/page.ts";
 import type { Fact } from "../actor/transition.ts";
 import { agentError, codedError } from "./error.ts";
 import { completed, type ProposedPlan } from "./proposal.ts";
@@ -235,37 +235,6 @@ function wasPresent({ reader }: Engine, session: string, planId: string, key = "
   const answer = reader.answer(session, key);
   return plan !== undefined && answer !== undefined && plan.createdMs <= answer.atMs;
 }
-
-/**
- * Interrupts every execution that is active although its last turn has ended: after a recovery nobody goes on with it unasked. A second
- * call writes nothing. Its cost grows with the plans that are not over; one that is damaged or parked keeps its place and stops nobody.
- */
-export async function settlePlans(engine: Engine): Promise<void> {
-  const unfinished = pages(
-    (after) => engine.list({ machine: workPlan.id, status: "active", quarantined: false }, { after, limit: PAGE }),
-    (row) => row.ordinal,
-  );
-  let together: Promise<void>[] = [];
-  for (const { id } of unfinished) {
-    together.push(settle(engine, id));
-    if (together.length < PAGE) continue;
-    await Promise.all(together);
-    together = [];
-  }
-  await Promise.all(together);
-}
-
-async function settle(engine: Engine, id: string): Promise<void> {
-  try {
-    const plan = engine.get(workPlan, id);
-    if (plan?.can({ type: "plan.settle" })) await plan.send({ type: "plan.settle" });
-  } catch (error) {
-    if (error instanceof HoldfastError && ROOT_CODES.has(error.code)) throw error;
-  }
-}
-
-/** What is the fault of the root and not of one plan. */
-const ROOT_CODES = new Set(["storage_failed", "closed", "not_owner"]);
 
 function keyed({ key }: PlanOptions): PlanOptions {
   return key === undefined ? {} : { key };

@@ -115,7 +115,7 @@ function aboutInteraction(reader: StoreReader, row: ActorRow): About {
   const { kind, question, subject, hash, answer, runId, listener, sessionId, turnId } = contextOf(reader, "interaction", row.id)!;
   const open = isOpen(row);
   return {
-    item: { open, kind, question, subject, hash, answer, run: runId, heardBy: listener, session: sessionId, turn: turnId },
+    item: { open, kind, question, subject, hash, answer, run: runId, listener, session: sessionId, turn: turnId },
     fields: [
       ["asks", question],
       ["for leave to", subject === null ? null : JSON.stringify(subject)],
@@ -123,7 +123,7 @@ function aboutInteraction(reader: StoreReader, row: ActorRow): About {
       ["answer", answer ? answerText(answer) : open ? "nobody has given one" : "nobody gave one"],
       ["answer it", open ? `${commandName()} answer ${quoted(row.id)} ${waysToAnswer(kind, hash)}` : null],
       ["asked by", `run/${runId}`],
-      ["heard by", listener === null ? null : `run/${listener}`],
+      ["awaited by", listener === null ? null : `run/${listener}`],
       ["session", `session/${sessionId}`],
     ],
   };

@@ -50,7 +50,7 @@ describe("a copied conversation", () => {
       { kind: "copy", sessionId: "session-1", turnId: "turn-2", runIds: ["run-3"] },
       { kind: "copy", sessionId: "session-1", turnId: world.context(`run/${last}`).turnId, runIds: [last] },
     ]);
-    expect([one, two, three].map((id) => world.state(`run/${id}`))).toEqual(["completed", "failed", "completed"]);
+    expect([one, two, three].map((id) => world.state(`run/${id}`))).toEqual(["copied", "copied", "copied"]);
     expect(world.context(`run/${one}`)).toMatchObject({ origin: { kind: "goal", goalId: "goal-1" }, outcome: { stopReason: "end_turn" } });
     expect(world.context(`run/${two}`).outcome).toEqual(world.context("run/run-3").outcome);
     expect(copy.getSnapshot().context).toMatchObject({ name: "Talk", copiedFrom: "session-1", turns: 3, turn: null, lastRunId: three });

@@ -63,6 +63,16 @@ describe("a permission that was denied in an earlier run of the turn", () => {
     expect(denied()).toEqual(["run-2 false", "run-3 true"]);
   });
 
+  it("is told where the run was told, whatever the permission's row says since", async () => {
+    const at = new Gate();
+    const { world, run, decide, denied } = await asking({ "run-1#2": goesOn }, {}, { "run-1#2": at });
+    await decide(false);
+    await seal(run, "run-2", at);
+    world.tamper("UPDATE actors SET snapshot = replace(snapshot, '\"allow\":false', '\"allow\":true') WHERE address = ?", `interaction/${WRITE}`);
+    await goOn(world, "run-1", HANDOFF);
+    expect(denied()).toEqual(["run-2 true"]);
+  });
+
   it("is told to a continuation in a new turn", async () => {
     const { world, run, decide, denied } = await asking({ "run-1#2": () => Promise.reject(new Error("broken")) });
     await decide(false);
@@ -159,6 +169,25 @@ describe("whether something was denied cannot be found out", () => {
         return () => mend(world);
       },
       "cannot be read",
+    ],
+    [
+      "the row of the permission says another answer than its journal",
+      (_: { now: unknown }, world: World) => {
+        const flip = (from: string, to: string) =>
+          world.tamper("UPDATE actors SET snapshot = replace(snapshot, ?, ?) WHERE address = ?", from, to, `interaction/${WRITE}`);
+        flip('"allow":false', '"allow":true');
+        return () => flip('"allow":true', '"allow":false');
+      },
+      "another answer",
+    ],
+    [
+      "the permission is set aside",
+      (_: { now: unknown }, world: World) => {
+        const { address } = world.reader.actor(`interaction/${WRITE}`) ?? { address: "" };
+        world.tamper("UPDATE actors SET quarantine = ? WHERE address = ?", JSON.stringify({ code: "c", message: "m", atMs: 1 }), address);
+        return () => world.tamper("UPDATE actors SET quarantine = NULL WHERE address = ?", address);
+      },
+      "set aside",
     ],
     [
       "the row of the permission is gone",

@@ -61,7 +61,7 @@ describe("a question", () => {
     for await (const event of run.events()) {
       if (event.type !== "run.waiting") continue;
       const { id, kind, question, subject, hash } = event;
-      expect(world.state("interaction/run-1.write")).toBe("heard");
+      expect(world.state("interaction/run-1.write")).toBe("awaited");
       expect(world.context("interaction/run-1.write")).toMatchObject({
         id,
         kind,

@@ -60,9 +60,26 @@ describe("recovery", () => {
     const before = world.dump();
     await world.holdfast.recover();
     expect(world.dump()).toBe(before);
-    // The way out: nobody can continue the turn, and a person can stop it.
+  });
+
+  it("leaves a person the way out of a turn whose source is damaged: to stop it", async () => {
+    const { world } = await Play.of({ acts: [...SEAL, "change one byte of the source's journal"] });
+    await world.reopen();
     await world.holdfast.run("original-run").stop();
     expect(world.state("session/session-1")).toBe("idle");
+  });
+
+  it.each([
+    ["whose snapshot is damaged", "UPDATE actors SET snapshot = '{' WHERE address = ?"],
+    ["of a version that nobody knows", "UPDATE actors SET version = '0' WHERE address = ?"],
+  ])("opens a root with a sealed handoff %s, and others work", async (_, damage) => {
+    const { world } = await Play.of({ acts: [...SEAL] });
+    await world.holdfast.close();
+    world.tamper(damage, "handoff/handoff-1");
+    await world.open();
+    await world.holdfast.recover();
+    const session = await world.holdfast.createSession({ backend: "assistant", id: "another" });
+    expect((await (await session.send("Something else", { runId: "another-run" })).end()).kind).toBe("completed");
   });
 
   it("reads a sealed turn's source and leaves it as it is", async () => {

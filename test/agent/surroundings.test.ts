@@ -118,7 +118,7 @@ const CHANGES = [
   ["workspace_changed", { ...HERE, workspace: "elsewhere" }, { source: "here", now: "elsewhere" }],
   ["workspace_changed", { ...HERE, workspace: null }, { source: "here", now: null }],
   ["background_pending", { ...HERE, backgroundSettled: false }, undefined],
-  ["tool_set_changed", { ...HERE, tools: ["write"] }, { called: ["read"], checked: null, now: ["write"] }],
+  ["tool_set_changed", { ...HERE, tools: ["write"] }, { missing: ["read"], checked: null, now: ["write"] }],
   ["surroundings_unreadable", new Error("no light"), { cause: "no light" }],
   ["surroundings_unreadable", "dark", undefined],
 ] as const;

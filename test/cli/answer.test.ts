@@ -36,7 +36,7 @@ describe("holdfast answer", () => {
     const listed = (await call("ls", "interactions", "--state", "open", "--json")).json;
     expect(listed).toMatchObject({
       list: "interactions",
-      items: [{ id: "run-1.name", state: "heard", open: true, kind: "question", question: "Your name?", run: "run-1", answer: null }],
+      items: [{ id: "run-1.name", state: "awaited", open: true, kind: "question", question: "Your name?", run: "run-1", answer: null }],
     });
     expect((await call("ls", "interactions")).stdout).toMatch(/run-1\.name +open +question .*run-1 +Your name\?\n\n.*holdfast show/s);
     expect((await call("show", "run-1")).stdout).toMatch(/waits for +Your name\?\n +asked in +interaction\/run-1\.name\n/);

@@ -91,7 +91,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   },
   {
     given: "sealed",
-    when: resume({ evidence: { ...evidence, tools: { called: ["read"], checked: null, now: ["write"] } } }),
+    when: resume({ evidence: { ...evidence, tools: { missing: ["read"], checked: null, now: ["write"] } } }),
     to: "ignored: tool_set_changed",
   },
   { given: "sealed while waiting", when: resume(), to: "claimed", ...claim },
@@ -146,7 +146,7 @@ describe("the successor that a handoff creates", () => {
       stepsLeft: 2,
       expected: composition,
       interaction: question,
-      stopBeforeDispatch: false,
+      stopBeforeDispatch: null,
       depth: 2,
       reconciled: [],
       copied: null,
@@ -156,7 +156,7 @@ describe("the successor that a handoff creates", () => {
   it("ends before its dispatch where the turn was stopped", () => {
     expect(created("sealed", stop)).toMatchObject({
       runId: "run-2",
-      stopBeforeDispatch: true,
+      stopBeforeDispatch: "user",
       expected: null,
       source: { head: null, boundary: null, denied: false },
     });

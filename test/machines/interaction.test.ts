@@ -18,7 +18,7 @@ const after = (...events: Event[]): Situation => ({ input, events });
 
 const SITUATIONS = {
   asked: after(),
-  heard: after(listen()),
+  awaited: after(listen()),
   held: after(listen(), hold),
   kept: after(say()),
   "a permission": { input: permission, events: [listen()] },
@@ -27,28 +27,28 @@ const SITUATIONS = {
 const told = ["run/run-1 ! interaction.answered"];
 
 const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
-  { given: "asked", when: listen(), to: "heard", context: { listener: "run-1" } },
+  { given: "asked", when: listen(), to: "awaited", context: { listener: "run-1" } },
   { given: "asked", when: say(), to: "kept", facts: ["interaction.answered"], context: { answer: { kind: "text", text: "yes" } } },
   { given: "asked", when: close, to: "closed", facts: ["interaction.closed"] },
-  { given: "heard", when: say(), to: "answered", facts: ["interaction.answered", "interaction.heard"], requests: told },
-  { given: "heard", when: other, to: "ignored: interaction_changed" },
-  { given: "heard", when: decide, to: "ignored: answer_unfit" },
-  { given: "heard", when: listen("run-2"), to: "heard", context: { listener: "run-2" } },
-  { given: "heard", when: hold, to: "unheard", context: { listener: null } },
-  { given: "heard", when: close, to: "closed", facts: ["interaction.closed"] },
+  { given: "awaited", when: say(), to: "given", facts: ["interaction.answered", "interaction.given"], requests: told },
+  { given: "awaited", when: other, to: "ignored: interaction_changed" },
+  { given: "awaited", when: decide, to: "ignored: answer_unfit" },
+  { given: "awaited", when: listen("run-2"), to: "awaited", context: { listener: "run-2" } },
+  { given: "awaited", when: hold, to: "unawaited", context: { listener: null } },
+  { given: "awaited", when: close, to: "closed", facts: ["interaction.closed"] },
   { given: "held", when: say(), to: "kept", facts: ["interaction.answered"] },
-  { given: "held", when: listen("run-2"), to: "heard", context: { listener: "run-2" } },
+  { given: "held", when: listen("run-2"), to: "awaited", context: { listener: "run-2" } },
   { given: "held", when: other, to: "ignored: interaction_changed" },
   {
     given: "kept",
     when: listen("run-2"),
-    to: "answered",
-    facts: ["interaction.heard"],
+    to: "given",
+    facts: ["interaction.given"],
     requests: ["run/run-2 ! interaction.answered"],
   },
   { given: "kept", when: say(), to: "ignored: interaction_answered" },
   { given: "kept", when: close, to: "closed", facts: ["interaction.closed"] },
-  { given: "a permission", when: decide, to: "answered", facts: ["interaction.answered", "interaction.heard"], requests: told },
+  { given: "a permission", when: decide, to: "given", facts: ["interaction.answered", "interaction.given"], requests: told },
   { given: "a permission", when: say(), to: "ignored: answer_unfit" },
 ];
 
@@ -72,7 +72,7 @@ describe("the interaction", () => {
     expect(made.facts).toEqual([
       { type: "interaction.asked", id: input.id, kind: "permission", question: "May I?", subject: { tool: "write" }, hash: digest },
     ]);
-    expect(made.snapshot.value).toBe("unheard");
+    expect(made.snapshot.value).toBe("unawaited");
   });
 
   it("has a row for every state in which it can rest", () => {
@@ -82,7 +82,7 @@ describe("the interaction", () => {
   it("runs as a plain machine, and has no unnamed action or guard", () => {
     const actor = createActor(interaction, { input: input as never }).start();
     for (const event of [say(), listen()]) actor.send(event as never);
-    expect(actor.getSnapshot()).toMatchObject({ value: "answered", status: "done" });
+    expect(actor.getSnapshot()).toMatchObject({ value: "given", status: "done" });
     expect(inlineFunctions(interaction)).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createActor } from "xstate";
 import { run } from "../../machines/index.ts";
-import { OPEN_CALLS, sealOf, stepsLeft } from "../../machines/run-schema.ts";
-import { LINEAGE_LIMIT } from "../../machines/schema.ts";
+import { sealOf, stepsLeft } from "../../machines/run-schema.ts";
+import { LINEAGE_LIMIT, OPEN_CALLS } from "../../machines/schema.ts";
 import type { Json } from "../../src/actor/json.ts";
 import { stateName } from "../../src/actor/transition.ts";
 import { composition, configuration, digest, driftPolicy, hash, head, ids, origin, question } from "./sample.ts";
@@ -23,7 +23,7 @@ const fresh = {
   stepsLeft: 5,
   expected: null,
   interaction: null,
-  stopBeforeDispatch: false,
+  stopBeforeDispatch: null,
   depth: 1,
   reconciled: [],
   copied: null,
@@ -120,10 +120,8 @@ const SITUATIONS = {
   paused: from(fresh, prepared, request(), goOn, commit()),
   "paused from waiting": from(fresh, prepared, ask, request(), commit()),
   "paused before its dispatch": from({ ...successor, interaction: question }, prepared, request(second), commit(second.handoffId)),
-  "stopped before its dispatch": from({ ...successor, stopBeforeDispatch: true }),
-  "a copy of a completed turn": from(copyOf({ kind: "completed", stopReason: "end_turn" })),
-  "a copy of a failed turn": from(copyOf({ kind: "failed", error: { code: "interrupted", message: "gone" }, drift: [] })),
-  "a copy of a cancelled turn": from(copyOf({ kind: "cancelled", by: "user" })),
+  "stopped before its dispatch": from({ ...successor, stopBeforeDispatch: "user" }),
+  "a copy": from(copyOf({ kind: "completed", stopReason: "end_turn" })),
 } as const;
 
 const toSession = "session/session-1 ! turn.ended";
@@ -538,7 +536,7 @@ describe("creating a run", () => {
   });
 
   it("ends at once where the turn was stopped, and tells its handoff and its session", () => {
-    expect(open({ ...successor, stopBeforeDispatch: true })).toEqual({
+    expect(open({ ...successor, stopBeforeDispatch: "user" })).toEqual({
       state: "cancelled",
       facts: ["run.opened", "run.ended"],
       requests: 2,
@@ -549,9 +547,9 @@ describe("creating a run", () => {
     ["completed", { kind: "completed", stopReason: "end_turn" }],
     ["failed", { kind: "failed", error: { code: "interrupted", message: "gone" }, drift: [] }],
     ["cancelled", { kind: "cancelled", by: "user" }],
-  ])("ends at once as %s where it is a copy, and tells nobody", (state, outcome) => {
+  ])("ends at once where it is a copy of a turn that ended as %s, and tells nobody", (_, outcome) => {
     expect(open(copyOf(outcome as Json))).toEqual({
-      state,
+      state: "copied",
       facts: ["run.opened", "turn.copied", "run.ended"],
       requests: 0,
     });

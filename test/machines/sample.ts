@@ -17,7 +17,8 @@ export const evidence = {
   denied: true,
   workspace: { source: "/project", now: "/project" },
   backgroundSettled: true,
-  tools: { called: ["read"], checked: ["read", "write"], now: ["read", "write"] },
+  tools: { missing: [] as string[], checked: ["read", "write"], now: ["read", "write"] },
+  unknown: [] as string[],
   configuration: { source: configuration, now: configuration },
 };
 

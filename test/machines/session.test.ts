@@ -80,6 +80,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "idle after a turn", when: goOn("run-0"), to: "ignored: turn_superseded" },
   { given: "idle after a turn", when: archive, to: "archived" },
   { given: "idle after a turn", when: goOn("run-1", { backgroundSettled: false }), to: "ignored: background_pending" },
+  { given: "idle after a turn", when: goOn("run-1", { unknown: ["write"] }), to: "ignored: tools_unknown" },
   {
     // The session is configured otherwise since: a new turn minds not.
     given: "idle after a turn",

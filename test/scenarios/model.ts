@@ -95,7 +95,8 @@ const evidenceOf = ({ denied }: Surroundings): Evidence => ({
   denied: denied === true,
   workspace: { source: WORKSPACE, now: WORKSPACE },
   backgroundSettled: true,
-  tools: { called: [], checked: ["note"], now: ["note"] },
+  tools: { missing: [], checked: ["note"], now: ["note"] },
+  unknown: [],
   configuration: { source: CONFIGURATION, now: CONFIGURATION },
 });
 

@@ -91,7 +91,7 @@ export class Ledger {
 
   #open(id: string, { told, seq }: Entry, opened: any): RunBook {
     const { sessionId, turnId, source } = opened;
-    const isMeantToRun = told.input.stopBeforeDispatch !== true;
+    const isMeantToRun = told.input.stopBeforeDispatch === null;
     const fresh = { dispatches: 0, preparing: 0, waiting: null, handoff: null, seal: null, outcome: null, next: null };
     const run: RunBook = {
       ...{ id, sessionId, turnId, source, isMeantToRun, steps: new Map(), calls: new Map(), asks: [], permissions: [] },
@@ -269,8 +269,8 @@ export class Ledger {
         this.#demand(!book.answer, `answer: ${id} is answered twice`);
         book.answer = told.answer;
       }
-      if (fact.type === "interaction.heard" || fact.type === "interaction.closed") book.over = actor.isFinal = true;
-      if (fact.type === "interaction.heard") this.#demand(book.answer, `answer: ${id} is heard without an answer`);
+      if (fact.type === "interaction.given" || fact.type === "interaction.closed") book.over = actor.isFinal = true;
+      if (fact.type === "interaction.given") this.#demand(book.answer, `answer: ${id} is given without an answer`);
     }
   }
 

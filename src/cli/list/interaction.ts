@@ -35,7 +35,7 @@ export function listInteraction(reader: StoreReader, row: ActorRow, name: Naming
   try {
     const { kind, question, hash, answer, runId, listener, sessionId, turnId } = contextOf(reader, "interaction", row.id)!;
     return {
-      item: { ...base, kind, question, hash, answer, run: runId, heardBy: listener, session: sessionId, turn: turnId },
+      item: { ...base, kind, question, hash, answer, run: runId, listener, session: sessionId, turn: turnId },
       cells: [name(row.id), state, kind, asked, name(listener ?? runId), question],
       notes: [],
     };

@@ -31,5 +31,6 @@ export const handoffPaths: PathOptions<typeof handoff> = {
     { type: "run.ended", outcome: cancelled },
     { type: "successor.dispatched" },
     { type: "successor.ended", outcome: completed },
+    { type: "successor.sealed" },
   ],
 };

@@ -1,4 +1,4 @@
-/** Rows 24 and 26-32: one continuation of one seal, its budget, and stops. */
+/** Rows 24, 26-34: one continuation of one seal, its budget, and stops. */
 
 import { type Act, RESUME, SEAL } from "./act.ts";
 import { lineageLimit } from "./lineage.ts";
@@ -154,7 +154,6 @@ export const resumeRows: readonly Row[] = [
       },
       expected: {
         ...resumedRow,
-        // The session is another one than the check saw, so the rest is not looked at; a check made then says why.
         resume: "configuration_changed",
         "check 2": ["configuration_changed"],
         "check 3": "continue",

@@ -134,7 +134,7 @@ export class Stage {
   }
 
   /** The turn's runs, from its root along its seals. */
-  get lineage(): string[] {
+  get members(): string[] {
     const runs = ["original-run"];
     for (;;) {
       const seal = this.sealOf(runs.at(-1) as string);
@@ -149,7 +149,7 @@ export class Stage {
 
   /** What the store says: the tip's state, and that of the first run, the handoff and the session, what was counted; and the answers. */
   get found(): Record<string, unknown> {
-    const { world, lineage } = this;
+    const { world, members } = this;
     return {
       source: world.state("run/original-run"),
       handoff: world.state("handoff/handoff-1"),
@@ -158,7 +158,7 @@ export class Stage {
       seals: world.count("run.sealed"),
       answers: world.count("message.added", ({ from }) => from === "answer"),
       plan: world.state(`work-plan/${PLAN.planId}`),
-      tip: `${lineage.at(-1)} ${world.state(`run/${lineage.at(-1)}`)}`,
+      tip: `${members.at(-1)} ${world.state(`run/${members.at(-1)}`)}`,
       ...this.answers,
     };
   }
