@@ -9,6 +9,7 @@ import { and, assign, emit, setup } from "xstate";
 import { z } from "zod";
 import { engineActions } from "./action.ts";
 import { doubts, evidence } from "./evidence.ts";
+import { sealed } from "./run-migration.ts";
 import {
   composition,
   configuration,
@@ -78,7 +79,12 @@ const migrations = {
     to: "2",
     migrate: <Stored extends { readonly context: any }>(stored: Stored): Stored => ({
       ...stored,
-      context: { ...stored.context, depth: 1 },
+      context: {
+        ...stored.context,
+        depth: 1,
+        preview: sealed(stored.context.preview, stored.context.sourceRunId),
+        seal: sealed(stored.context.seal, stored.context.sourceRunId),
+      },
     }),
   },
 };

@@ -6,15 +6,30 @@ export interface Stored {
   readonly context: any;
 }
 
-/** Version 2 refuses to guess: a run whose question has no actor of its own is parked, and finished by the version that asked. */
+/**
+ * A question of version 1 in the form of version 2. No actor stands behind it, so nobody can answer it any more: whoever waits for the
+ * answer is stopped, and continued.
+ */
+export function asked(interaction: { readonly id: string; readonly question: string } | null, runId: string) {
+  if (interaction === null) return null;
+  const { id, question } = interaction;
+  return { id: `${runId}.${id}`.slice(0, 256), kind: "question", question, subject: null, hash: "0".repeat(64) };
+}
+
+/** A seal, or its preview, of version 1. */
+export function sealed<Seal extends { readonly interaction: any }>(seal: Seal | null, runId: string) {
+  return seal && { ...seal, interaction: asked(seal.interaction, runId) };
+}
+
 export const migrations = {
   "1": {
     to: "2",
     migrate: <Old extends Stored>(stored: Old): Old => {
-      const { source, interaction } = stored.context;
-      if (interaction !== null) throw new Error("it waits for an answer in the form of version 1");
+      const { source, interaction, preview, runId, stopBeforeDispatch } = stored.context;
       const bound = source.kind === "fresh" ? source : { ...source, boundary: null };
-      return { ...stored, context: { ...stored.context, source: bound, workspace: null, depth: 1 } };
+      const migrated = { source: bound, workspace: null, depth: 1, stopBeforeDispatch: stopBeforeDispatch ? "user" : null };
+      const questions = { interaction: asked(interaction, runId), preview: sealed(preview, runId) };
+      return { ...stored, context: { ...stored.context, ...migrated, ...questions } };
     },
   },
 };

@@ -72,11 +72,11 @@ export const run = setup({ ...rules })
           "handoff.request": request,
           "handoff.cancel": withdraw,
           "run.stop": stop,
-          "engine.reopened": {
-            guard: "isUndispatched",
-            target: "failed",
-            actions: "interruptedBeforeDispatch",
-          },
+          "engine.reopened": [
+            { guard: "isUndispatched", target: "failed", actions: "interruptedBeforeDispatch" },
+            // Whoever asked for it is gone, and nobody else would commit or cancel it.
+            { guard: "handoffIsRequested", actions: withdraw.actions },
+          ],
         },
       },
       running: {

@@ -120,7 +120,9 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
   #snapshotOf(row: ActorRow): SnapshotFrom<Machine> {
     const { registration, reader, enclose, now } = this.#source;
     try {
-      if (row.version === registration.version) return hydrate(registration, row.snapshot) as SnapshotFrom<Machine>;
+      // A final actor never migrates: it is read as its version left it, where the machine still has that state.
+      if (row.version === registration.version || row.status === "final")
+        return hydrate(registration, row.snapshot) as SnapshotFrom<Machine>;
       if (row.status === "active" && hasMigration(registration, row.version)) {
         const moment = { atMs: now(), epoch: row.epoch, enclose };
         return migrate(registration, { row, ...pending(row.address, reader) }, moment).snapshot as SnapshotFrom<Machine>;

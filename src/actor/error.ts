@@ -220,6 +220,11 @@ export const ENGINE_CODES = {
     cause: "The migration to the machine's version threw, or gave an actor that the machine cannot hold. Nothing was written.",
     remedy: "Correct the migration: the message names the field. `holdfast upgrade-check` tries all of them without writing.",
   },
+  node_unsupported: {
+    retryable: false,
+    cause: "The program runs on a Node that the SQLite binding does not run on.",
+    remedy: "Run it on Node 22.19 or newer.",
+  },
   not_owner: {
     retryable: false,
     failure: true,

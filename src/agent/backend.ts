@@ -164,7 +164,7 @@ export type StepReport = {
 
 /** What a person is asked. */
 export interface Asked {
-  /** 1..64 characters, unique in the run. The interaction's own id is `<run>.<this>`. */
+  /** 1..64 characters without a dot, unique in the run. The interaction's own id is `<run>.<this>`. */
   readonly id: string;
   /** At most 65,536 characters. */
   readonly question: string;

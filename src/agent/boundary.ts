@@ -151,7 +151,17 @@ export function factsOf(reader: Pick<StoreReader, "blob">, row: JournalRow): rea
   throw agentError("journal_damaged", `the facts of entry ${row.seq} of ${row.actor} cannot be read`, { details: { actor: row.actor } });
 }
 
-function openingOf(reader: StoreReader, { address }: ActorRow): StoredRun["identity"] | undefined {
+/** How a run was opened, by its first entry: what it is where its snapshot cannot be read. Throws `journal_damaged`. */
+export function openedAs(reader: StoreReader, runId: string): StoredRun["identity"] {
+  const opened = openingOf(reader, { address: `run/${runId}` });
+  if (!opened)
+    throw agentError("journal_damaged", `the first entry of run/${runId} does not say how it was opened`, {
+      details: { actor: `run/${runId}` },
+    });
+  return opened;
+}
+
+function openingOf(reader: StoreReader, { address }: Pick<ActorRow, "address">): StoredRun["identity"] | undefined {
   const first = entryAt(reader, address, 1);
   const opened = first && factsOf(reader, first).find(({ type }) => type === "run.opened");
   return identity.safeParse(opened).data;

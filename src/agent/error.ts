@@ -381,7 +381,7 @@ export const AGENT_CODES = {
     retryable: false,
     cause: "A tool call of the run has no known outcome: its tool neither declares that calling it again is safe, nor could tell.",
     remedy:
-      "Find out what the tool did. Where it declares `ask`, say so with `holdfast resume RUN --outcome CALL=JSON`; else begin a new turn that says so.",
+      "Find out what the tool did. Where it declares `ask`, pass its outcome to `checkContinuation(run, { outcomes })`; else begin a new turn that says so.",
   },
   turn_inconsistent: {
     retryable: false,
@@ -435,6 +435,12 @@ export const CODES: Readonly<Record<string, CodeEntry>> = { ...ENGINE_CODES, ...
 /** An error of the agent runtime; the compiler checks that the code is registered. */
 export function agentError(code: AgentCode, message: string, options: { cause?: unknown; details?: ErrorDetails } = {}): HoldfastError {
   return codedError(code, message, options);
+}
+
+/** What a machine declined, in the words of the registry: `subject` is who declined it. */
+export function declined(code: string, subject: string, options: { details?: ErrorDetails } = {}): HoldfastError {
+  const { cause } = CODES[code] ?? { cause: "It is not taken now." };
+  return codedError(code, `${subject} does not take this: ${cause}`, options);
 }
 
 /** What is the fault of the root as a whole, and of no single actor in it. */

@@ -45,14 +45,18 @@ export function historyOf(reader: StoreReader, segments: readonly Segment[]): Hi
           isDenied ||= !fact.allow;
         }
         // What is settled is not kept in memory: at most so many as may be open at once are.
-        if (fact.type === "tool.settled") calls.delete(fact.callId);
+        if (fact.type === "tool.settled") {
+          calls.delete(fact.callId);
+          // One that the model only imagined was never there, and is missed by nobody.
+          if (JSON.parse(row.event).outcome?.error?.code !== "tool_unknown") called.add(fact.name);
+        }
         if (fact.type === "tool.called") {
           const { callId, name, args, reconcile } = JSON.parse(row.event);
-          called.add(name);
           calls.set(callId, { runId, callId, name, args, reconcile });
         }
         if (fact.type === "tool.unknown") {
           const { callId, name } = fact;
+          called.add(name);
           unknown.push(calls.get(callId) ?? { runId, callId, name, args: null, reconcile: null });
         }
       }

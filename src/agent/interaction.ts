@@ -4,7 +4,7 @@ import { interaction as interactionMachine } from "../../machines/index.ts";
 import type { ActorRef } from "../actor/actor-ref.ts";
 import type { Engine } from "../actor/engine.ts";
 import { canonical } from "../actor/json.ts";
-import { agentError, codedError } from "./error.ts";
+import { agentError, codedError, declined } from "./error.ts";
 
 /** What an answer to a question is bound to. */
 export interface AnswerOptions {
@@ -66,6 +66,6 @@ export class Interaction {
     if (context.answer && context.hash === hash && canonical(context.answer) === canonical(answer)) return;
     if (over && !context.answer) throw agentError("interaction_closed", `the turn that asked ${this.id} ended before it was answered`);
     const code = over ? "interaction_answered" : sent.kind === "ignored" ? sent.reason : undefined;
-    throw codedError(code ?? "interaction_answered", `the interaction ${this.id} does not take this answer`);
+    throw declined(code ?? "interaction_answered", `the interaction ${this.id}`);
   }
 }

@@ -109,16 +109,17 @@ export async function observe(engine: Engine, embedding: Embedding, runId: strin
   const session = engine.get(sessionMachine, sessionId);
   if (!session) throw new Parked([reason("session_not_found", `there is no session ${sessionId}`)]);
   const present = session.getSnapshot().context.configuration;
-  const beside = [{ actor: session.address, seq: session.row().seq }, ...permissionOf(reader, run)];
+  const beside = [{ actor: session.address, seq: session.row().seq }, ...askedOf(reader, run)];
   const { workspace, backgroundSettled, tools } = await seenAround(embedding, present, sessionId);
   const calls = given.purpose === "handoff" ? [] : history.unknown;
   const place = { cwd: present.cwd, signal: AbortSignal.timeout(RECONCILE_MS) };
   const { reconciled, open } = await reconcile(embedding.backends[present.backend], calls, given.outcomes, place);
+  const { denials } = embedding;
   const evidence: Evidence = {
     workspace: { source: workedIn(reader, segments, workspace), now: workspace },
     backgroundSettled,
     boundary: boundaryDigest(segments),
-    denied: await lookUpDenials(reader, segments, history, embedding.denials),
+    denied: await lookUpDenials(reader, segments, history, denials && ((all) => inTime(denials(all), "denials"))),
     // One that is missing is enough, however many there are.
     tools: {
       missing: history.called.filter((name) => !tools.includes(name)).slice(0, TOOLS_LIMIT),
@@ -133,8 +134,21 @@ export async function observe(engine: Engine, embedding: Embedding, runId: strin
   return { reasons, head, run, beside, segments, evidence, reconciled };
 }
 
-/** How long all tools together may take to say what came of their calls, in ms. */
+/** How long a program's own look-up may take, and all tools together to say what came of their calls, in ms. */
 const RECONCILE_MS = 60_000;
+
+/** Rejects where a look-up takes too long: whoever wants to continue must not wait for ever. */
+async function inTime<T>(looked: T | Promise<T>, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} took longer than ${RECONCILE_MS / 1000} s`)), RECONCILE_MS);
+  });
+  try {
+    return await Promise.race([looked, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 const namesOf = (calls: readonly UnknownCall[]): string[] => [...new Set(calls.map(({ name }) => name))].sort();
 
@@ -148,7 +162,7 @@ const DOUBTS: Readonly<Record<Doubt, string>> = {
 };
 
 const said = (code: Doubt, calls: readonly UnknownCall[]): string =>
-  code === "tools_unknown" ? `${DOUBTS[code]} ${calls.map(({ name }) => name).join(", ")}` : DOUBTS[code];
+  code === "tools_unknown" ? `${DOUBTS[code]} ${calls.map(({ name, callId }) => `${name} (${callId})`).join(", ")}` : DOUBTS[code];
 
 function aboutDoubt(code: Doubt, { configuration, workspace, tools }: Evidence, calls: readonly UnknownCall[]): ParkReason["details"] {
   if (code === "tools_unknown") return { calls };
@@ -163,13 +177,17 @@ function seenAround(
   sessionId: string,
 ): Promise<Surroundings> {
   if (!Object.hasOwn(backends, backend)) throw agentError("backend_unknown", `no backend ${backend} was passed to openHoldfast`);
-  return inspectSurroundings({ sessionId, backend, cwd }, backends[backend], inspect);
+  return inspectSurroundings({ sessionId, backend, cwd }, backends[backend], inspect && ((input) => inTime(inspect(input), "inspect")));
 }
 
-/** The permission that the run waits for: else one that is denied while the rest is looked at would not be inherited. */
-function permissionOf(reader: StoreReader, { context: { interaction } }: SnapshotOf<"run">) {
-  if (interaction?.kind !== "permission") return [];
-  const row = reader.actor(`interaction/${interaction.id}`);
+/**
+ * What the run waits for, as it was when it was looked at: else a permission that is denied meanwhile would not be inherited. A question
+ * that is set aside parks, for its answer could reach nobody; a permission is looked up as a denial.
+ */
+function askedOf(reader: StoreReader, { context: { interaction } }: SnapshotOf<"run">) {
+  const row = interaction ? reader.actor(`interaction/${interaction.id}`) : undefined;
+  if (row?.quarantine && interaction?.kind === "question")
+    throw new Parked([reason("actor_quarantined", row.quarantine.message, { actor: row.address, code: row.quarantine.code })]);
   return row ? [{ actor: row.address, seq: row.seq }] : [];
 }
 
@@ -188,7 +206,11 @@ function unclaimable(engine: Engine, run: SnapshotOf<"run">): ParkReason[] {
   const { runId, handoff } = run.context;
   if (!run.hasTag("sealed") || !handoff) return [reason("not_sealed", `the run ${runId} is not sealed`)];
   const snapshot = engine.get(handoffMachine, handoff.handoffId)?.getSnapshot();
-  if (snapshot?.hasTag("claimable")) return [];
+  if (snapshot?.hasTag("claimable")) {
+    const { sessionId } = run.context;
+    if (engine.get(sessionMachine, sessionId)?.getSnapshot().status !== "done") return [];
+    return [reason("session_archived", `the session ${sessionId} is archived`)];
+  }
   const { successorRunId } = handoff;
   return [reason("continuation_already_exists", `the run ${successorRunId} has claimed the turn`, stateOf(engine, successorRunId))];
 }

@@ -5,10 +5,11 @@
  * changes nothing.
  */
 
-import { handoff as handoffMachine, workPlan } from "../../machines/index.ts";
+import { handoff as handoffMachine, run as runMachine, workPlan } from "../../machines/index.ts";
 import type { Engine } from "../actor/engine.ts";
 import { HoldfastError } from "../actor/error.ts";
 import { PAGE, pages } from "../actor/page.ts";
+import type { ActorRow } from "../actor/store.ts";
 import { damageOf } from "./boundary.ts";
 import { isRootFailure } from "./error.ts";
 
@@ -43,8 +44,19 @@ function unlessOfOneActor(error: unknown): void {
 async function setDamagedSourceAside(engine: Engine, id: string): Promise<void> {
   const handoff = engine.get(handoffMachine, id)?.getSnapshot();
   const source = handoff?.hasTag("claimable") ? engine.reader.actor(`run/${handoff.context.sourceRunId}`) : undefined;
-  const damage = source && !source.quarantine ? damageOf(engine.reader, source) : undefined;
-  if (source && damage) await engine.setAside(source.address, "journal_damaged", damage);
+  if (!source || source.quarantine) return;
+  const damage = damageOf(engine.reader, source);
+  if (damage) await engine.setAside(source.address, "journal_damaged", damage);
+  else await setUnreadableAside(engine, source);
+}
+
+async function setUnreadableAside(engine: Engine, { address, id }: ActorRow): Promise<void> {
+  try {
+    engine.get(runMachine, id)?.getSnapshot();
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== "snapshot_damaged") throw error;
+    await engine.setAside(address, error.code, error.message);
+  }
 }
 
 /** After a recovery nobody goes on with a plan unasked whose last turn has ended. */

@@ -11,9 +11,10 @@ import {
 import type { ActorRef, Answer } from "../actor/actor-ref.ts";
 import type { Engine } from "../actor/engine.ts";
 import type { Entry } from "../actor/feed.ts";
-import type { Json } from "../actor/json.ts";
+import { canonical, type Json } from "../actor/json.ts";
 import type { ToolOutcome } from "./backend.ts";
-import { agentError, codedError } from "./error.ts";
+import { openedAs } from "./boundary.ts";
+import { agentError, codedError, declined } from "./error.ts";
 import { Handoff } from "./handoff.ts";
 import { type AnswerOptions, type DecisionOptions, Interaction } from "./interaction.ts";
 import { lossOf, unlessLost } from "./loss.ts";
@@ -150,10 +151,11 @@ export class Run {
 
   /**
    * Stops the run's turn, whoever decides about it: the run, or its handoff once it is sealed. Resolves when the stop is durable;
-   * `end()` tells when the turn is over. Throws `run_not_active`, `stop_in_progress`.
+   * `end()` tells when the turn is over. Throws `run_not_active`, `stop_in_progress`, `session_blocked`, `session_not_found`.
    */
   async stop(options: { readonly by?: "user" | "shutdown" } = {}): Promise<void> {
-    const { sessionId, turnId } = this.#actor.getSnapshot().context;
+    // From the opening: a turn can be stopped although its run's snapshot is damaged.
+    const { sessionId, turnId } = openedAs(this.#engine.reader, this.id);
     const session = this.#engine.get(sessionMachine, sessionId);
     if (!session) throw agentError("session_not_found", `there is no session ${sessionId}`);
     const answer = await session.send({ type: "turn.stop", turnId, by: options.by ?? "user" });
@@ -183,7 +185,8 @@ export class Run {
 
   /**
    * Asks the run to be held at its next boundary, for a successor whose identities are fixed from here on. Resolves when the request
-   * is durable. Throws `run_not_active`, `handoff_in_progress`, `successor_not_new`, `identity_taken`.
+   * is durable; asked for again with the same identities, it is the same request. Throws `run_not_active`, `handoff_in_progress`,
+   * `lineage_limit`, `successor_not_new`, `identity_taken`.
    */
   async requestHandoff(options: HandoffOptions = {}): Promise<Handoff> {
     const handoffId = options.id ?? v7();
@@ -194,13 +197,26 @@ export class Run {
       successorRunId: options.successorRunId ?? v7(),
       claimId: options.claimId ?? v7(),
     };
-    this.#demand(await this.#actor.send(request), "run_not_active");
-    const actor = this.#engine.get(handoffMachine, handoffId) as ActorRef<typeof handoffMachine>;
-    return new Handoff(actor, this.#actor, options.signal);
+    const answer = await this.#actor.send(request);
+    const { handoff } = this.#actor.getSnapshot().context;
+    const { type: _, ...identities } = request;
+    // Asked for again with the same identities, it is the same request: whoever lost the first answer has this one.
+    if (answer.kind !== "ignored" || !handoff || canonical(handoff) !== canonical(identities)) this.#demand(answer, "run_not_active");
+    return this.#handle(handoffId, options.signal);
+  }
+
+  /** The handoff that is requested of this run and not withdrawn, whoever asked for it; undefined where there is none. */
+  handoff(): Handoff | undefined {
+    const { handoff } = this.#actor.getSnapshot().context;
+    return handoff ? this.#handle(handoff.handoffId) : undefined;
+  }
+
+  #handle(handoffId: string, signal?: AbortSignal): Handoff {
+    return new Handoff(this.#engine.get(handoffMachine, handoffId) as ActorRef<typeof handoffMachine>, this.#actor, signal);
   }
 
   #demand(answer: Answer, otherwise: string): void {
-    if (answer.kind === "ignored") throw codedError(answer.reason ?? otherwise, `the run ${this.id} does not take this now`);
+    if (answer.kind === "ignored") throw declined(answer.reason ?? otherwise, `the run ${this.id}`);
     if (answer.kind === "refused") throw codedError(answer.code === "actor_final" ? "run_not_active" : answer.code, answer.message);
   }
 }

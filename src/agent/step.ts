@@ -29,7 +29,9 @@ const name = z
   .string()
   .min(1)
   .max(64)
-  .refine((value) => !/\p{Cc}/u.test(value) && value === value.trim() && value.isWellFormed(), "has control characters or outer blanks");
+  .refine((value) => !/\p{Cc}/u.test(value) && value === value.trim() && value.isWellFormed(), "has control characters or outer blanks")
+  // `<run>.<name>` is an id that no other run can make.
+  .refine((value) => !value.includes("."), "has a dot");
 const wait = z.strictObject({
   id: name,
   question: z.string().max(65_536),
@@ -168,6 +170,7 @@ function checkReport(given: unknown, engine: Engine, runId: string) {
 function asked(given: z.infer<typeof wait>, { reader }: Engine, runId: string): InteractionRecord {
   const { kind, question, subject } = given;
   const id = `${runId}.${given.id}`;
-  if (reader.actor(`interaction/${id}`)) throw agentError("interaction_repeated", `the run has asked ${given.id} before`);
+  if (reader.actor(`interaction/${id}`) || reader.tombstone(`interaction/${id}`))
+    throw agentError("interaction_repeated", `the run has asked ${given.id} before`);
   return { id, kind, question, subject, hash: sha256(canonical({ kind, question, subject })) };
 }

@@ -8,7 +8,7 @@ import type { HoldfastError } from "../actor/error.ts";
 import { toEntry } from "../actor/feed.ts";
 import { entryAt } from "../actor/page.ts";
 import type { Fact } from "../actor/transition.ts";
-import { agentError, codedError } from "./error.ts";
+import { agentError, codedError, declined } from "./error.ts";
 import { completed, type ProposedPlan } from "./proposal.ts";
 
 /** How a plan is told something. */
@@ -167,8 +167,7 @@ export class WorkPlan {
   /** The entry of an accepted event. */
   #demand(answer: Answer): number {
     if (answer.kind === "accepted") return answer.seq;
-    if (answer.kind === "ignored")
-      throw codedError(answer.reason ?? "plan_execution_stale", `the work plan ${this.id} does not take this now`);
+    if (answer.kind === "ignored") throw declined(answer.reason ?? "plan_execution_stale", `the work plan ${this.id}`);
     if (answer.code === "actor_final") throw agentError("plan_ended", `the work plan ${this.id} is over`);
     throw refusal(answer);
   }

@@ -2,14 +2,16 @@
 
 import type { Outcome } from "../../machines/index.ts";
 import { isStepSettled, machines } from "../../machines/index.ts";
+import { entryAt } from "../actor/page.ts";
 import type { ActorRow, StoreReader } from "../actor/store.ts";
+import { factsOf } from "../agent/boundary.ts";
 import { contextOf, sourceRunId } from "../agent/snapshot.ts";
 import { coded } from "./exit.ts";
 import { countOf, oneLine, quoted } from "./format.ts";
 import { answerText, isOpen } from "./list/interaction.ts";
 import { why } from "./outcome.ts";
 import { continuedBy } from "./reading.ts";
-import { commandName } from "./self.ts";
+import { commandName, rootOption } from "./self.ts";
 
 /** Names and values, in the order in which they are told. */
 export type Fields = readonly (readonly [name: string, value: string | null | undefined])[];
@@ -32,12 +34,12 @@ export interface About {
 }
 
 /** What is known of an actor besides its row. One that is damaged says so. */
-export function aboutOf(reader: StoreReader, row: ActorRow): About {
+export function aboutOf(reader: StoreReader, row: ActorRow, root: string): About {
   try {
     if (row.machine === "run") return aboutRun(reader, row);
     if (row.machine === "handoff") return aboutHandoff(reader, row);
     if (row.machine === "work-plan") return aboutPlan(reader, row);
-    if (row.machine === "interaction") return aboutInteraction(reader, row);
+    if (row.machine === "interaction") return aboutInteraction(reader, row, root);
     return row.machine === "session" ? aboutSession(reader, row) : aboutAny(row);
   } catch (error) {
     const { code, message } = coded(error);
@@ -78,6 +80,7 @@ function aboutRun(reader: StoreReader, row: ActorRow): About {
       ["copied from", copied && `turn ${copied.turn} of session/${copied.session}`],
       ["continued by", next === null ? (seal ? "nobody yet" : null) : `run/${next}`],
       ["handoff", run.handoff && `handoff/${run.handoff.handoffId}`],
+      ["unknown calls", unknownCalls(reader, row)],
       ["waits for", waitsFor && oneLine(waitsFor.question)],
       ["asked in", waitsFor && `interaction/${waitsFor.id}`],
       ["session", `session/${run.sessionId}`],
@@ -86,6 +89,13 @@ function aboutRun(reader: StoreReader, row: ActorRow): About {
       ["revision", run.composition && `${run.composition.composerId} ${run.composition.composerRevision}`],
     ],
   };
+}
+
+/** Calls of which nobody knows what came; they are stated with the run's end. */
+function unknownCalls(reader: StoreReader, { address, seq, status }: ActorRow): string | null {
+  const last = status === "final" ? entryAt(reader, address, seq) : undefined;
+  const unknown = last ? factsOf(reader, last).filter(({ type }) => type === "tool.unknown") : [];
+  return unknown.length === 0 ? null : unknown.map(({ callId, name }) => `${name} (${callId})`).join(", ");
 }
 
 function aboutHandoff(reader: StoreReader, row: ActorRow): About {
@@ -111,7 +121,7 @@ function aboutHandoff(reader: StoreReader, row: ActorRow): About {
   };
 }
 
-function aboutInteraction(reader: StoreReader, row: ActorRow): About {
+function aboutInteraction(reader: StoreReader, row: ActorRow, root: string): About {
   const { kind, question, subject, hash, answer, runId, listener, sessionId, turnId } = contextOf(reader, "interaction", row.id)!;
   const open = isOpen(row);
   return {
@@ -121,7 +131,7 @@ function aboutInteraction(reader: StoreReader, row: ActorRow): About {
       ["for leave to", subject === null ? null : JSON.stringify(subject)],
       ["hash", hash],
       ["answer", answer ? answerText(answer) : open ? "nobody has given one" : "nobody gave one"],
-      ["answer it", open ? `${commandName()} answer ${quoted(row.id)} ${waysToAnswer(kind, hash)}` : null],
+      ["answer it", open ? `${commandName()} answer ${quoted(row.id)} ${waysToAnswer(kind, hash)}${rootOption(root)}` : null],
       ["asked by", `run/${runId}`],
       ["awaited by", listener === null ? null : `run/${listener}`],
       ["session", `session/${sessionId}`],

@@ -1,6 +1,5 @@
 /** Outcome: how a turn ended, as the result of `run`, `resume` and `stop`. */
 
-import { resolve } from "node:path";
 import type { Outcome } from "../../machines/index.ts";
 import { agentError } from "../agent/error.ts";
 import { type ContextOf, contextOf, sourceRunId } from "../agent/snapshot.ts";
@@ -9,8 +8,8 @@ import { oneLine, plural, quoted } from "./format.ts";
 import { withReader } from "./reading.ts";
 import type { Result } from "./result.ts";
 import type { Screen } from "./screen.ts";
-import { commandName } from "./self.ts";
-import { totalsOf } from "./survey.ts";
+import { commandName, rootOption } from "./self.ts";
+import { hasBackend, totalsOf } from "./survey.ts";
 import { fields } from "./table.ts";
 
 /** The result of a run that has ended, read from the root. */
@@ -19,7 +18,7 @@ export function turnResult(root: string, runId: string, screen: Screen): Result 
     const context = contextOf(reader, "run", runId);
     const row = reader.actor(`run/${runId}`);
     if (!context || !row) throw agentError("run_not_found", `there is no run ${runId}`);
-    const { outcome, sessionId, turnId, source } = context;
+    const { outcome, sessionId, turnId, source, configuration } = context;
     const totals = outcome?.kind === "completed" ? totalsOf(reader, runId) : null;
     const { files, bytes, lines } = totals ?? { files: 0, bytes: 0, lines: 0 };
     return {
@@ -43,8 +42,8 @@ export function turnResult(root: string, runId: string, screen: Screen): Result 
           ["Run", `${oneLine(runId)}  ${screen.style(outcome?.kind === "completed" ? "green" : "yellow", oneLine(why(context, true)))}`],
           ["Session", oneLine(sessionId)],
         ]),
-        ...(outcome && outcome.kind !== "completed"
-          ? [`Continue it: ${commandName()} resume ${quoted(runId)}${root === resolve(".holdfast") ? "" : ` --root ${quoted(root)}`}`]
+        ...(outcome && outcome.kind !== "completed" && hasBackend(configuration.backend)
+          ? [`Continue it: ${commandName()} resume ${quoted(runId)}${rootOption(root)}`]
           : []),
       ],
     };
@@ -56,7 +55,10 @@ function exitOfOutcome(outcome: Outcome): Exit {
 }
 
 /** Why a run is as it is, in a few words; empty while it is alive and nothing is asked of it. */
-export function why({ outcome, handoff }: Pick<ContextOf<"run">, "outcome" | "handoff">, final: boolean): string {
+export function why(
+  { outcome, handoff, interaction }: Pick<ContextOf<"run">, "outcome" | "handoff"> & Partial<Pick<ContextOf<"run">, "interaction">>,
+  final: boolean,
+): string {
   switch (outcome?.kind) {
     case "completed":
       return `completed: ${outcome.stopReason}`;
@@ -65,7 +67,7 @@ export function why({ outcome, handoff }: Pick<ContextOf<"run">, "outcome" | "ha
     case "cancelled":
       return `cancelled by ${outcome.by}`;
     default:
-      if (!handoff) return "";
+      if (!handoff) return interaction ? `waits for ${interaction.id}` : "";
       return `${final ? "sealed for" : "to be handed off to"} run ${handoff.successorRunId}`;
   }
 }

@@ -1,6 +1,8 @@
 /** Self: what this program says of itself: its version, and how it is called. */
 
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { quoted } from "./format.ts";
 
 /** The package's version. */
 export function packageVersion(): string {
@@ -19,6 +21,11 @@ export function packageVersion(): string {
 /** How a person calls the command here: in a checkout through npm, otherwise by its name. */
 export function commandName(): string {
   return import.meta.url.endsWith(".ts") ? "npm run -s holdfast --" : "holdfast";
+}
+
+/** How a root is named to the command: not at all where it is the one that it takes by itself. */
+export function rootOption(root: string): string {
+  return resolve(root) === resolve(".holdfast") ? "" : ` --root ${quoted(root)}`;
 }
 
 /** The command line of a child process of the demo; not for people, and in no help text. */

@@ -46,9 +46,12 @@ export function commandBackends(options: SurveyOptions): Readonly<Record<string,
   return { [SURVEY]: surveyBackend(options) };
 }
 
+/** True where the command itself can go on with what this backend began. */
+export const hasBackend = (name: string): boolean => name === SURVEY;
+
 /** Throws `backend_unknown` for a name that the command does not have. */
 export function checkBackend(name: string): void {
-  if (name !== SURVEY)
+  if (!hasBackend(name))
     throw agentError("backend_unknown", `there is no backend ${JSON.stringify(name)}; the command has: ${SURVEY}`, {
       details: { path: "--backend" },
     });

@@ -7,6 +7,7 @@
 
 import type { Clock } from "../actor/clock.ts";
 import type { Store } from "../actor/store.ts";
+import { demandNode } from "./node.ts";
 import type { ClosableReader, WritableOptions } from "./option.ts";
 import { acquireOwnership } from "./owner.ts";
 import { openRoot, presentMarker, type Root, refuseMoved, settleRoot } from "./root.ts";
@@ -30,6 +31,7 @@ export interface OwnedStore {
 
 /** Opens a root as its owner. Errors: those of `openRoot`, `root_moved`, `root_owned`, those of `openSqliteStore`. */
 export function openOwnedStore(options: OwnedStoreOptions): OwnedStore {
+  demandNode();
   const found = openRoot(options);
   // Before the lock as well, whose file would be a trace in a directory that was copied.
   refuseMoved(found);
@@ -52,6 +54,7 @@ export function openOwnedStore(options: OwnedStoreOptions): OwnedStore {
 
 /** Opens a root for reading, without a lock: beside its owner, or with none. Errors: those of `openRoot` and `openSqliteReader`. */
 export function openRootReader(path: string, options: { readonly busyTimeoutMs?: number } = {}): ClosableReader & { readonly root: Root } {
+  demandNode();
   const root = openRoot({ path, create: false });
   // While an adoption is unfinished the database has the id of before or of after it; a reader may look all the same.
   const rootId = presentMarker(root.path).adopting === undefined ? { rootId: root.rootId } : {};

@@ -68,7 +68,10 @@ describe("a permission that was denied in an earlier run of the turn", () => {
     const { world, run, decide, denied } = await asking({ "run-1#2": goesOn }, {}, { "run-1#2": at });
     await decide(false);
     await seal(run, "run-2", at);
-    world.tamper("UPDATE actors SET snapshot = replace(snapshot, '\"allow\":false', '\"allow\":true') WHERE address = ?", `interaction/${WRITE}`);
+    world.tamper(
+      "UPDATE actors SET snapshot = replace(snapshot, '\"allow\":false', '\"allow\":true') WHERE address = ?",
+      `interaction/${WRITE}`,
+    );
     await goOn(world, "run-1", HANDOFF);
     expect(denied()).toEqual(["run-2 true"]);
   });

@@ -47,7 +47,7 @@ describe("a call that was cut off, whose tool declares", () => {
   it("nothing, keeps everybody from going on, and the reason says which call it is", async () => {
     const { world } = await cutOff({});
     expect(await found(world)).toEqual([
-      { code: "tools_unknown", message: "no outcome is known of send", details: { calls: [{ ...call, reconcile: null }] } },
+      { code: "tools_unknown", message: "no outcome is known of send (1.1)", details: { calls: [{ ...call, reconcile: null }] } },
     ]);
   });
 

@@ -4,7 +4,7 @@ import { openRuntime } from "../../src/agent/runtime.ts";
 import { fakeBackend } from "../../src/index.ts";
 import { memoryStore } from "../../src/testing/index.ts";
 import { Play, SEAL } from "../scenarios/play.ts";
-import "./world.ts";
+import { codeOf } from "./world.ts";
 
 const ends = fakeBackend({ script: { report: { next: "end", stopReason: "end_turn" } } });
 
@@ -67,6 +67,17 @@ describe("recovery", () => {
     await world.reopen();
     await world.holdfast.run("original-run").stop();
     expect(world.state("session/session-1")).toBe("idle");
+  });
+
+  it("sets a source aside whose snapshot is damaged, and its turn can be stopped by run and by session", async () => {
+    const { world } = await Play.of({ acts: [...SEAL] });
+    await world.holdfast.close();
+    world.tamper("UPDATE actors SET snapshot = '{' WHERE address = 'run/original-run'");
+    await world.open();
+    expect(world.reader.actor("run/original-run")?.quarantine).toMatchObject({ code: "snapshot_damaged" });
+    await world.holdfast.session("session-1").stop();
+    expect(world.state("session/session-1")).toBe("idle");
+    expect(await codeOf(() => world.holdfast.run("original-run").stop())).toBe("run_not_active");
   });
 
   it.each([

@@ -390,6 +390,37 @@ describe("a question", () => {
 });
 
 describe("a handoff request", () => {
+  const ids = { id: "handoff-1", successorRunId: "run-2", claimId: "claim-1" };
+
+  it("that is made again with the same identities is the same request", async () => {
+    const at = new Gate();
+    const world = await World.open(
+      fakeBackend({ script: ({ step }) => at.pass().then(() => (step === 1 ? { report: { next: "continue" } } : ends)) }),
+    );
+    const run = await world.begin();
+    await run.requestHandoff(ids);
+    const again = await run.requestHandoff(ids);
+    expect(await codeOf(() => run.requestHandoff({ ...ids, claimId: "claim-2" }))).toBe("handoff_in_progress");
+    at.open();
+    expect([await again.ready, await again.cancel()]).toEqual([true, true]);
+    await run.end();
+  });
+
+  it("whose requester lost it is found again by its run", async () => {
+    const at = new Gate();
+    const world = await World.open(
+      fakeBackend({ script: ({ step }) => at.pass().then(() => (step === 1 ? { report: { next: "continue" } } : ends)) }),
+    );
+    const run = await world.begin();
+    expect(run.handoff()).toBeUndefined();
+    await run.requestHandoff(ids);
+    at.open();
+    const found = world.holdfast.run("run-1").handoff();
+    expect([found?.id, await found?.ready, await found?.cancel()]).toEqual(["handoff-1", true, true]);
+    await run.end();
+    expect(run.handoff()).toBeUndefined();
+  });
+
   it("with an identity that is taken is refused and writes nothing", async () => {
     const at = new Gate();
     const world = await World.open(fakeBackend({ script: ({ runId }) => (runId === "run-1" ? ends : at.pass().then(() => ends)) }));

@@ -123,6 +123,14 @@ const CHANGES = [
   ["surroundings_unreadable", "dark", undefined],
 ] as const;
 
+it("a tool that the model only imagined is missed by nobody", async () => {
+  const at = new Gate();
+  const imagines = { calls: [{ name: "imagined", args: {} }], report: { next: "continue" } } as const;
+  const world = await World.open(fakeBackend({ script: plot({ "run-1#1": imagines }, { "run-1#1": at }) }));
+  await seal(await world.begin(), "run-2", at);
+  expect(await codes(world, "run-1", { purpose: "handoff" })).toBe("continue");
+});
+
 describe.each(["handoff", "plain"] as const)("a turn that is to be continued (%s)", (purpose) => {
   it.each(CHANGES)(
     "parks with %s where that is seen (%j), and is refused with it where it comes after the check",

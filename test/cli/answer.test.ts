@@ -2,10 +2,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { answerCommand } from "../../src/cli/command/answer.ts";
 import type { Screen } from "../../src/cli/screen.ts";
-import { type Asked, fakeBackend, type Holdfast, openHoldfast, type Tool, type TranscriptEntry } from "../../src/index.ts";
-import { asks, plot, reading, seal, waits } from "../agent/way.ts";
-import { folder, temporaryFolder } from "../backend/survey/folder.ts";
-import { holdfast, PROJECT } from "./command.ts";
+import { type Asked, fakeBackend, type Holdfast, openHoldfast, type TranscriptEntry } from "../../src/index.ts";
+import { asks, plot, seal, waits } from "../agent/way.ts";
+import { temporaryFolder } from "../backend/survey/folder.ts";
+import { holdfast } from "./command.ts";
 
 const PERMISSION: Asked = { id: "write", kind: "permission", question: "May I write?", subject: { path: "/etc" } };
 
@@ -88,26 +88,5 @@ describe("holdfast answer", () => {
     const root = join(temporaryFolder(), "none");
     const failure = await answerCommand("run-1.name", text, { root, ...options }, {} as Screen).catch((error) => error);
     expect(failure).toMatchObject({ code: "argument_invalid", details: { path } });
-  });
-});
-
-describe("holdfast resume --outcome", () => {
-  it("refuses what is no outcome, and an outcome that fits no call, before anything is written", async () => {
-    const root = join(temporaryFolder(), "root");
-    const send = reading({ name: "send", reconcile: "ask" } as Partial<Tool>);
-    const backend = fakeBackend({ tools: [send], script: plot({ "run-1#1": () => Promise.reject(new Error("broken")) }) });
-    const opened = await openHoldfast({ root, backends: { survey: backend } });
-    const session = await opened.createSession({ backend: "survey", cwd: folder(PROJECT) });
-    await (await session.send("Go", { runId: "run-1" })).end();
-    await opened.close();
-    for (const [outcome, path] of [
-      [`2.1={"ok":true`, "--outcome"],
-      [`2.1={"ok":true,"result":null}`, "outcomes.2.1"],
-    ]) {
-      const { code, json } = await holdfast(["resume", "run-1", "--outcome", outcome as string, "--root", root, "--json"]);
-      expect([code, json.error.code, json.error.details.path]).toEqual([2, "argument_invalid", path]);
-    }
-    const [row] = (await holdfast(["ls", "runs", "--root", root, "--json"])).json.items;
-    expect(row).toMatchObject({ id: "run-1", state: "failed" });
   });
 });

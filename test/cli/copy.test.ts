@@ -18,7 +18,7 @@ describe("holdfast copy", () => {
       lastRun: copied.json.lastRun,
     });
     expect((await holdfast(["show", copied.json.lastRun, "--root", root, "--json"])).json).toMatchObject({
-      state: "completed",
+      state: "copied",
       copiedFrom: { session, turn, runs: [run, successor] },
     });
     expect((await holdfast(["ls", "effects", "--root", root])).stdout).toBe("No effects are open.\n");

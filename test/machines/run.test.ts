@@ -100,6 +100,7 @@ const SITUATIONS = {
   "preparing a successor": from(successor),
   "preparing a successor that asks": from({ ...successor, interaction: question }),
   "preparing the last run of a lineage": from({ ...successor, depth: LINEAGE_LIMIT }),
+  "preparing again, requested": from(fresh, prepared, ask, reopened, answer(), request()),
   "preparing again": from(fresh, prepared, ask, reopened, answer()),
   stepping: from(fresh, prepared),
   "stepping without composition": from(fresh, preparedNothing),
@@ -246,6 +247,14 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "preparing again", when: drifted, to: "failed", ...over },
   { given: "preparing again", when: preparedNothing, to: "failed", ...over, context: failure("composition_not_durable") },
   { given: "preparing again", when: reopened, to: "ignored" },
+  {
+    given: "preparing again, requested",
+    when: reopened,
+    to: "preparing",
+    facts: ["handoff.cancelled"],
+    requests: [withdrawn],
+    context: { handoff: null },
+  },
 
   // A step in flight.
   {

@@ -108,7 +108,12 @@ export class Drive {
         ...given,
         signal: this.#abort.signal,
         callTool: (name, args, options) => this.#callTool(name, args, options),
-        handoffBoundary: (signal, remainingSteps) => this.#arrive(signal, remainingSteps),
+        handoffBoundary: (signal, remainingSteps) => {
+          const decided = this.#arrive(signal, remainingSteps);
+          // The turn fails by it anyway; where nobody waits for it, the host must not end by it too.
+          decided.catch(() => {});
+          return decided;
+        },
       });
       if (typeof iterable?.[Symbol.asyncIterator] !== "function") throw invalid("`send` gives no async iterable");
       this.#iterator = iterable[Symbol.asyncIterator]();

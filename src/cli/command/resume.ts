@@ -1,8 +1,8 @@
 /** `holdfast resume RUN`: continues a run from everything durable, or says why it is parked. */
 
 import { resolve } from "node:path";
-import type { Continuation, ContinuationCheck, Outcomes } from "../../agent/continuation.ts";
-import { agentError, codedError } from "../../agent/error.ts";
+import type { Continuation, ContinuationCheck } from "../../agent/continuation.ts";
+import { codedError } from "../../agent/error.ts";
 import type { Holdfast } from "../../agent/runtime.ts";
 import { contextOf } from "../../agent/snapshot.ts";
 import { openHoldfast } from "../../index.ts";
@@ -19,14 +19,11 @@ import { checkBackend, commandBackends, newPlace, recordedPlace } from "../surve
 
 export interface ResumeOptions extends CommonOptions {
   readonly out?: string;
-  /** `CALL=JSON`, each: what came of a call, as a person says. */
-  readonly outcome?: readonly string[];
 }
 
 /** Opens the root, which recovers it; checks the run; continues it in this process. */
 export async function resumeCommand(given: string, options: ResumeOptions, screen: Screen, interruption: Interruption): Promise<Result> {
   const out = options.out === undefined ? undefined : writableFile(options.out, "--out");
-  const outcomes = outcomesOf(options.outcome ?? []);
   const root = resolve(options.root);
   const { runId, place } = withOwnReader(root, (reader) => {
     const runId = findRunId(reader, given);
@@ -41,7 +38,7 @@ export async function resumeCommand(given: string, options: ResumeOptions, scree
     backends: commandBackends({ ...fresh, ...place, ...(out === undefined ? {} : { report: out }) }),
   });
   try {
-    const continuation = demandContinuation(runId, await check(holdfast, runId, outcomes));
+    const continuation = demandContinuation(runId, await check(holdfast, runId));
     screen.note(
       `Run ${oneLine(continuation.runId)} continues run ${oneLine(runId)} ${continuation.purpose === "handoff" ? "under its seal" : "in a new turn"}`,
     );
@@ -54,10 +51,10 @@ export async function resumeCommand(given: string, options: ResumeOptions, scree
 }
 
 /** A sealed run is continued under its seal, any other in a new turn. */
-async function check(holdfast: Holdfast, runId: string, outcomes: Outcomes): Promise<ContinuationCheck> {
-  const plain = await holdfast.checkContinuation(runId, { outcomes });
+async function check(holdfast: Holdfast, runId: string): Promise<ContinuationCheck> {
+  const plain = await holdfast.checkContinuation(runId);
   const sealed = plain.decision === "park" && plain.reasons.some(({ code }) => code === "sealed_for_successor");
-  return sealed ? holdfast.checkContinuation(runId, { purpose: "handoff", outcomes }) : plain;
+  return sealed ? holdfast.checkContinuation(runId, { purpose: "handoff" }) : plain;
 }
 
 /** The continuation, or an error with every reason against it. */
@@ -66,18 +63,4 @@ function demandContinuation(runId: string, found: ContinuationCheck): Continuati
   const [first] = found.reasons;
   const message = found.reasons.length === 1 ? (first?.message ?? "") : `the run ${runId} is parked for ${found.reasons.length} reasons`;
   throw codedError(first?.code ?? "run_not_active", message, { details: { parked: true, reasons: found.reasons } });
-}
-
-/** What a person says came of calls. What fits no call, the check refuses. */
-function outcomesOf(given: readonly string[]): Outcomes {
-  const entries = given.map((text) => {
-    const [, callId = "", json = ""] = /^(.*?)=(.*)$/s.exec(text) ?? [];
-    try {
-      return [callId, JSON.parse(json)] as const;
-    } catch (cause) {
-      const expected = `CALL=JSON, such as 2.1='{"ok":true,"result":null}'`;
-      throw agentError("argument_invalid", `--outcome: expected ${expected}`, { cause, details: { path: "--outcome" } });
-    }
-  });
-  return Object.fromEntries(entries);
 }

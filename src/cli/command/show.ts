@@ -27,7 +27,7 @@ export async function showCommand(given: string, options: PageOptions, screen: S
     const entries = read.slice(0, options.limit).map((entry) => summary(reader, entry));
     const next = read.length > options.limit ? (entries.at(-1)?.seq ?? null) : null;
     const meaning = meaningOf(row);
-    const about = aboutOf(reader, row);
+    const about = aboutOf(reader, row, options.root);
     const waiting = waitingOf(reader, row, naming(screen), unownedSinceMs(options.root, reader));
     return {
       exit: EXIT.done,

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { durationFrom } from "../duration.ts";
-import { type Add, collected, PART, type Perform, withCommon } from "./option.ts";
+import { type Add, collected, OWNER_TEXT, PART, type Perform, withCommon } from "./option.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -56,7 +56,7 @@ function addAnswer(add: Add, perform: Perform): void {
     .option("--deny", "deny the permission")
     .option("--hash <HASH>", "what is answered, as `holdfast show INTERACTION` gives it; demanded for a permission")
     .option("--note <TEXT>", "with --allow or --deny: why, for the model to read");
-  withCommon(answer).action((id: string, text: string | undefined, options) =>
+  withCommon(answer.addHelpText("after", OWNER_TEXT)).action((id: string, text: string | undefined, options) =>
     perform(async (screen) => (await import("../command/answer.ts")).answerCommand(id, text, options, screen), options.json === true),
   );
 }

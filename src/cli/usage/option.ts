@@ -67,3 +67,8 @@ function wholeNumber(from: number, to: number): (text: string) => number {
     return value;
   };
 }
+
+/** What a command says that writes without being the program. */
+export const OWNER_TEXT = `
+No process may own the root; a running program calls the method of the same
+name.`;

@@ -1,7 +1,7 @@
 /** Commands that work: demo, run, resume, stop, copy. Those that take their time look after Ctrl-C themselves. */
 
 import { Argument } from "commander";
-import { type Add, collected, PART, type Perform, withCommon } from "./option.ts";
+import { type Add, OWNER_TEXT, PART, type Perform, withCommon } from "./option.ts";
 
 const RUN = `a run's id, ${PART}`;
 
@@ -41,16 +41,10 @@ export function addWork(add: Add, perform: Perform): void {
   const resume = add("resume", "continue a run from where it is safe, or say why it is parked", [
     "resume 0199c3f2-6b1e-7c11-9a53-0d4a5be21f6e",
     "resume 5be21f6e",
-    `resume 5be21f6e --outcome 2.1='{"ok":true,"result":null}'`,
   ])
     .usage("RUN [options]")
     .argument("<RUN>", RUN)
-    .option("--out <FILE>", "the report's file (default: where the run was going to write it)")
-    .option(
-      "--outcome <CALL=JSON>",
-      "what came of a call that was cut off, where its tool has a person say so (may be repeated)",
-      collected,
-    );
+    .option("--out <FILE>", "the report's file (default: where the run was going to write it)");
   withCommon(resume).action((id: string, options) =>
     perform(
       async (screen, interruption) => (await import("../command/resume.ts")).resumeCommand(id, options, screen, interruption),
@@ -66,7 +60,7 @@ function addSmallWork(add: Add, perform: Perform): void {
   const stop = add("stop", "stop the turn of a run that waits or is sealed", ["stop 0199c3f2-6b1e-7c11-9a53-0d4a5be21f6e"])
     .usage("RUN [options]")
     .argument("<RUN>", RUN);
-  withCommon(stop).action((id: string, options) =>
+  withCommon(stop.addHelpText("after", OWNER_TEXT)).action((id: string, options) =>
     perform(async (screen) => (await import("../command/stop.ts")).stopCommand(id, options, screen), options.json === true),
   );
   const copy = add("copy", "fork a conversation at a turn into a session of its own; it stays as it is, and both can go on", [
@@ -77,7 +71,7 @@ function addSmallWork(add: Add, perform: Perform): void {
     .argument("<SESSION>", `a session's id, ${PART}; see \`holdfast ls sessions\``)
     .option("--through <TURN>", "the last turn that is copied, by its whole id (default: the session's last); `holdfast show RUN` names it")
     .option("--name <NAME>", "the copy's name (default: the session's)");
-  withCommon(copy).action((id: string, options) =>
+  withCommon(copy.addHelpText("after", OWNER_TEXT)).action((id: string, options) =>
     perform(async (screen) => (await import("../command/copy.ts")).copyCommand(id, options, screen), options.json === true),
   );
 }
