@@ -92,4 +92,34 @@ describe("the examples in docs", () => {
     expect(lines.filter((line) => line === "run.dispatched")).toHaveLength(1);
     expect(lines.at(-1)).toMatch(/^continued by [0-9a-f-]{36} · verified: true$/);
   });
+
+  it("ask a person, end, and publish once somebody allows it in another process", async () => {
+    await import("../docs/examples/approval.ts");
+    expect(lines).toEqual([
+      "question · Which version? · null",
+      'permission · May I call publish? · {"name":"publish","args":{"version":"2.0"}}',
+      'decide · {"name":"publish","args":{"version":"2.0"}}',
+      "completed",
+      ...["message.added", "message.added", "permission.decided"],
+      ...["tool.called", "tool.settled", "message.added"],
+    ]);
+  });
+
+  it("ask a tool what came of a call", async () => {
+    const { modelBackend } = await import("../docs/examples/backend.ts");
+    const [publish] = modelBackend(async () => ({ text: "" })).tools ?? [];
+    const signal = AbortSignal.any([]);
+    const call = { runId: "r", callId: "1", cwd: root, signal };
+    const bytes = { putBlob: async () => "", getBlob: () => undefined };
+    expect(await publish?.query?.({ version: "2.0" }, call)).toMatchObject({ ok: false, error: { code: "not_published" } });
+    await publish?.execute({ version: "2.0" }, { ...call, ...bytes });
+    expect(await publish?.query?.({ version: "2.0" }, call)).toEqual({ ok: true, result: { version: "2.0" } });
+    expect(await publish?.query?.({ version: "2.0" }, { ...call, callId: "2" })).toBeNull();
+  });
+
+  it("hand every live run off, and go on with all of them in the next version", async () => {
+    await import("../docs/examples/deploy.ts");
+    const whole = "2 runs · Write four parts, part 1, part 2, part 3, part 4";
+    expect(lines).toEqual(["handed off: [true,true]", "continued: completed", "continued: completed", whole, whole]);
+  });
 });

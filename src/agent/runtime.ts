@@ -204,7 +204,11 @@ export class Holdfast {
     return verifyRoot(this.#engine.reader);
   }
 
-  /** A page of sessions, runs and handoffs, in the order of their creation. */
+  /**
+   * A page of all actors, in the order of their creation: `machine` is `session`, `run`, `handoff`, `interaction` or `work-plan`, and each
+   * `id` is that of `session()`, `run()`, `interaction()` or `plan()`. `status: "active"`: those that have not ended. 100 rows where no
+   * `limit` is given, 1,000 at most; the last row's `ordinal` is `after` of the next page. Throws `input_invalid`.
+   */
   list(filter: ActorFilter = {}, page: Partial<Page> = {}): (ActorRow & { readonly ordinal: number })[] {
     return this.#engine.list(filter, page);
   }
@@ -238,8 +242,9 @@ export class Holdfast {
   }
 
   /**
-   * Takes an actor (`run/<id>`, `session/<id>`, `handoff/<id>`) out of quarantine after a check. Throws `actor_not_quarantined`, and
-   * the fault that is still there. With `discard`, what it cannot take is left out and listed.
+   * Takes an actor of any machine (`<machine>/<id>`, the `address` of its row) out of quarantine after a check. Throws
+   * `actor_not_quarantined`, `actor_not_found`, and the fault that is still there. With `discard`, what it cannot take is left out and
+   * listed.
    */
   release(actor: string, options: { readonly discard?: boolean } = {}): Promise<void> {
     return this.#engine.release(actor, options);

@@ -73,7 +73,10 @@ export class Session {
     throw codedError(answer.code === "actor_final" ? "session_archived" : answer.code, answer.message);
   }
 
-  /** The run that decides about the turn under way, or undefined where the session is idle. */
+  /**
+   * The latest run of the turn under way: live, waiting, or, where the turn is sealed and its successor is not there yet, the sealed run,
+   * which `checkContinuation` with the purpose `handoff` takes. Undefined where the session is idle.
+   */
   currentRun(): Run | undefined {
     const turn = this.#actor.getSnapshot().context.turn;
     return turn ? new Run(this.#engine, turn.runId) : undefined;
