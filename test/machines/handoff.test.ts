@@ -163,6 +163,16 @@ describe("the successor that a handoff creates", () => {
   });
 });
 
+describe("a handoff of version 1", () => {
+  it("that was sealed while its run waited goes on with a context of version 2", () => {
+    const { depth: _, ...kept } = table.at("sealed").context;
+    const old = { ...seal, interaction: { id: "question-1", question: "May I?" } };
+    const stored = { value: "sealed", context: { ...kept, seal: old, preview: old } as never, historyValue: {}, timers: [], effects: [] };
+    const migrated = table.registration.schemas.migrations?.["1"]?.migrate(stored);
+    expect(table.registration.schemas.context.safeParse(migrated?.context).success).toBe(true);
+  });
+});
+
 /** Events of the run that decides and of the successor: the states in which they can come. */
 const ARRIVES: Readonly<Record<string, readonly string[]>> = {
   "handoff.held": ["requested"],

@@ -643,6 +643,29 @@ describe("the run as a plain machine", () => {
   });
 });
 
+describe("a run of version 1", () => {
+  const { workspace: _, depth: __, stopBeforeDispatch: ___, ...kept } = table.at("waiting").context;
+  const before = { ...kept, stopBeforeDispatch: false, source: { kind: "fresh" } };
+  const migrated = (changes: object) =>
+    table.registration.schemas.migrations?.["1"]?.migrate({
+      ...{ value: "waiting", context: { ...before, ...changes } as never, historyValue: {}, timers: [], effects: [] },
+    }).context as Record<string, any>;
+
+  it.each([
+    ["with nothing asked", null],
+    ["that waits for a person", { id: "question-1", question: "May I?" }],
+  ])("%s goes on with a context of version 2", (_, interaction) => {
+    const context = migrated({ interaction });
+    expect(table.registration.schemas.context.safeParse(context).success).toBe(true);
+    expect(context.interaction?.id).toBe(interaction ? "run-1.question-1" : undefined);
+  });
+
+  it("that was held while it waited keeps its preview in the form of version 2", () => {
+    const preview = { ...sealOf(table.at("boundary from waiting").context), interaction: { id: "question-1", question: "May I?" } };
+    expect(table.registration.schemas.context.safeParse(migrated({ preview })).success).toBe(true);
+  });
+});
+
 describe("steps left", () => {
   it.each([
     [null, null, null],
