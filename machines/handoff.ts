@@ -25,6 +25,7 @@ import {
   stopper,
   type Typed,
 } from "./schema.ts";
+import { withoutStamp } from "./stamp.ts";
 
 const input = z.strictObject({
   ...handoffIds.shape,
@@ -269,8 +270,3 @@ export const handoff = setup({
     declined: { type: "final", description: "The run ended before it was decided.", entry: { type: "ended", params: { as: "declined" } } },
   },
 });
-
-function withoutStamp(given: z.infer<typeof input>): z.infer<typeof input> {
-  const { stamp: _, ...rest } = given as z.infer<typeof input> & { stamp?: unknown };
-  return rest;
-}

@@ -9,6 +9,7 @@ import { assign, emit, setup } from "xstate";
 import { z } from "zod";
 import { engineActions } from "./action.ts";
 import { answer, interaction as asked, digest, id, runId, type Typed } from "./schema.ts";
+import { withoutStamp } from "./stamp.ts";
 
 const input = z.strictObject({ ...asked.shape, sessionId: id, turnId: id, runId });
 
@@ -124,8 +125,3 @@ export const interaction = setup({
     closed: { type: "final", description: "The turn ended before a run had an answer.", entry: "closed" },
   },
 });
-
-function withoutStamp(given: z.infer<typeof input>): z.infer<typeof input> {
-  const { stamp: _, ...rest } = given as z.infer<typeof input> & { stamp?: unknown };
-  return rest;
-}

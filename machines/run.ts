@@ -25,6 +25,7 @@ import {
 } from "./run-move.ts";
 import { rules } from "./run-rule.ts";
 import type { Input } from "./run-schema.ts";
+import { seqOf } from "./stamp.ts";
 
 /** One physical attempt at a turn, as a machine. */
 export const run = setup({ ...rules })
@@ -243,9 +244,4 @@ export const run = setup({ ...rules })
 function opening(given: Input): Omit<Input, "text" | "reconciled" | "copied"> {
   const { text: _, reconciled: __, copied: ___, stamp: ____, ...kept } = given as Input & { stamp?: unknown };
   return kept;
-}
-
-/** The journal entry that this transition writes, from the engine's stamp. In a plain actor, which has no journal, it is the first. */
-function seqOf(event: unknown): number {
-  return (event as { stamp?: { seq: number } }).stamp?.seq ?? 1;
 }

@@ -55,7 +55,7 @@ export const events = {
   "plan.resume": z.strictObject({ executionId: id }),
   "plan.cancel": z.strictObject({}),
   /** Asked of each plan by a recovery. */
-  "plan.settle": z.strictObject({}),
+  "plan.recover": z.strictObject({}),
   "turn.started": z.strictObject({ runId: id }),
   "turn.ended": z.strictObject({ runId: id, outcome }),
   "session.archived": z.strictObject({}),

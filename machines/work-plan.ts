@@ -8,6 +8,7 @@
 import { and, emit, setup } from "xstate";
 import { engineActions } from "./action.ts";
 import type { Typed } from "./schema.ts";
+import { seqOf } from "./stamp.ts";
 import { type Context, type Event, type facts, follow, type Input, isStepSettled, type Of, schemas } from "./work-plan-schema.ts";
 
 const base = setup({
@@ -156,7 +157,7 @@ export const workPlan = base
             { guard: and(["executionIsMeant", "stepsFollow"]), actions: ["recordSteps", "updated"] },
           ],
           "plan.interrupt": interrupt,
-          "plan.settle": { ...interrupt, guard: "lastTurnHasEnded" },
+          "plan.recover": { ...interrupt, guard: "lastTurnHasEnded" },
           "turn.ended": [
             { guard: "turnWasCutShort", target: "interrupted", actions: ["recordTurnEnd", "recordInterruption", "interrupted"] },
             { actions: "recordTurnEnd" },
@@ -202,9 +203,4 @@ function inOrder<Step extends { readonly id: string }>(now: readonly Step[], sai
 function reasonOf(event: Event): string {
   if (event.type === "plan.interrupt") return event.reason;
   return event.type === "turn.ended" ? `turn_${event.outcome.kind}` : "recovery";
-}
-
-/** The journal entry that this transition writes, from the engine's stamp. In a plain actor, which has no journal, it is the first. */
-function seqOf(event: unknown): number {
-  return (event as { stamp?: { seq: number } }).stamp?.seq ?? 1;
 }

@@ -63,8 +63,10 @@ export async function checkContinuation(
   runId: string,
   options: CheckOptions = {},
 ): Promise<ContinuationCheck> {
-  const { outcomes = {} } = options;
-  const purpose = options.purpose ?? "plain";
+  // A program without types may give null.
+  const given = options ?? {};
+  const { outcomes = {} } = given;
+  const purpose = given.purpose ?? "plain";
   if (purpose !== "handoff" && purpose !== "plain")
     throw agentError("argument_invalid", "purpose is handoff, or absent", { details: { path: "purpose" } });
   const seen = await check(engine, embedding, runId, { purpose, outcomes, checked: null });

@@ -62,5 +62,5 @@ async function setUnreadableAside(engine: Engine, { address, id }: ActorRow): Pr
 /** After a recovery nobody goes on with a plan unasked whose last turn has ended. */
 async function settlePlan(engine: Engine, id: string): Promise<void> {
   const plan = engine.get(workPlan, id);
-  if (plan?.can({ type: "plan.settle" })) await plan.send({ type: "plan.settle" });
+  if (plan?.can({ type: "plan.recover" })) await plan.send({ type: "plan.recover" });
 }

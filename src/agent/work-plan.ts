@@ -161,7 +161,7 @@ export class WorkPlan {
 
   #approvalOf(revision: number): Approval | undefined {
     const { execution } = this.#actor.getSnapshot().context;
-    return execution?.revision === revision ? { revision, executionId: execution.executionId } : undefined;
+    return execution && execution.revision === revision ? { revision, executionId: execution.executionId } : undefined;
   }
 
   /** The entry of an accepted event. */
@@ -176,7 +176,11 @@ export class WorkPlan {
     const { reader } = this.#engine;
     const row = entryAt(reader, this.#actor.address, seq);
     if (!row) throw this.#damaged();
-    return toEntry(reader, row);
+    try {
+      return toEntry(reader, row);
+    } catch (error) {
+      throw error instanceof SyntaxError ? this.#damaged() : error;
+    }
   }
 
   /** From the journal, which says the same to whoever asks again; the snapshot is of now. */

@@ -18,7 +18,7 @@ const update = (steps: { id: string; status: string }[], executionId = "plan-1.1
 const interrupt: Event = { type: "plan.interrupt", reason: "asked" };
 const resume = (executionId = "plan-1.1"): Event => ({ type: "plan.resume", executionId });
 const cancel: Event = { type: "plan.cancel" };
-const settle: Event = { type: "plan.settle" };
+const settle: Event = { type: "plan.recover" };
 const started: Event = { type: "turn.started", runId: "run-1" };
 const ended = (outcome: unknown = completed): Event => ({ type: "turn.ended", runId: "run-1", outcome: outcome as never });
 const archived: Event = { type: "session.archived" };
@@ -325,7 +325,7 @@ describe("every state and event of the work plan", () => {
         const { to } = table.found({ given, when, to: "" });
         if (REPORTS.includes(type)) expect(to, given).not.toContain("ignored");
         // A recovery asks every plan, and takes it as it is.
-        else if (type !== "plan.settle") expect(to, `${state}: ${given}`).not.toBe("ignored");
+        else if (type !== "plan.recover") expect(to, `${state}: ${given}`).not.toBe("ignored");
       }
   });
 });

@@ -24,7 +24,7 @@ export const workPlanPaths: PathOptions<typeof workPlan> = {
     { type: "plan.resume", executionId: "plan-1.1" },
     { type: "plan.resume", executionId: "another" },
     { type: "plan.cancel" },
-    { type: "plan.settle" },
+    { type: "plan.recover" },
     { type: "turn.started", runId: "run-1" },
     { type: "turn.ended", runId: "run-1", outcome: completed },
     { type: "turn.ended", runId: "run-1", outcome: cancelled },
