@@ -181,6 +181,7 @@ function expected({ id, cancelled }: HandoffBook, source: RunBook | undefined, s
   if (source?.outcome) return stage === "committed" ? "failed" : "declined";
   if (!source?.seal) return { requested: "requested", held: "boundary", committed: "paused" }[stage ?? "requested"];
   if (!successor) return "sealed";
-  if (successor.dispatches > 0) return "resumed";
+  // One that was handed on before its first step went on with the turn as well.
+  if (successor.dispatches > 0 || successor.seal) return "resumed";
   return successor.outcome ? "failed" : "claimed";
 }

@@ -74,9 +74,9 @@ export const damageRows: readonly Row[] = [
     expected: {
       "take the root": "taken",
       "another session works": "completed",
-      stop: "machine_version_unknown",
-      // Untouched, it is what any run is that was held when its process ended.
-      end: { failed: "interrupted_at_boundary", drift: [] },
+      // Taken by the session, and kept for the run until a program can ask it.
+      stop: undefined,
+      end: { kind: "cancelled", by: "user" },
       handoff: "declined",
     },
   },
