@@ -40,6 +40,7 @@ export { type CheckReceiptOptions, checkReceipt, type Receipt, type ReceiptOptio
 export type { HandoffOptions, Run, RunEnd, RunEvent } from "./agent/run.ts";
 export type { Holdfast, RuntimeOptions, SessionOptions } from "./agent/runtime.ts";
 export type { ConfigurationChanges, Session, TurnOptions } from "./agent/session.ts";
+export type { StopOptions } from "./agent/stop.ts";
 export type { InspectSurroundings, Surroundings, SurroundingsInput } from "./agent/surroundings.ts";
 export type { PendingHandoff, ReadTurnOptions, Turn, TurnMember, TurnOutline } from "./agent/turn.ts";
 export type { Approval, Execution, PlanOptions, WorkPlan, WorkPlanState } from "./agent/work-plan.ts";

@@ -18,6 +18,7 @@ import { agentError, codedError, declined } from "./error.ts";
 import { Handoff } from "./handoff.ts";
 import { type AnswerOptions, type DecisionOptions, Interaction } from "./interaction.ts";
 import { lossOf, unlessLost } from "./loss.ts";
+import { type StopOptions, stopTurn } from "./stop.ts";
 import { messageText } from "./transcript.ts";
 
 /** Facts that one entry can have, and more: a cursor is the entry's seq times this, and the fact's place in the entry. */
@@ -153,14 +154,12 @@ export class Run {
    * Stops the run's turn, whoever decides about it: the run, or its handoff once it is sealed. Resolves when the stop is durable;
    * `end()` tells when the turn is over. Throws `run_not_active`, `stop_in_progress`, `session_blocked`, `session_not_found`.
    */
-  async stop(options: { readonly by?: "user" | "shutdown" } = {}): Promise<void> {
+  async stop(options: StopOptions = {}): Promise<void> {
     // From the opening: a turn can be stopped although its run's snapshot is damaged.
     const { sessionId, turnId } = openedAs(this.#engine.reader, this.id);
     const session = this.#engine.get(sessionMachine, sessionId);
     if (!session) throw agentError("session_not_found", `there is no session ${sessionId}`);
-    const answer = await session.send({ type: "turn.stop", turnId, by: options.by ?? "user" });
-    if (answer.kind === "ignored") throw codedError(answer.reason ?? "run_not_active", `the turn of run ${this.id} cannot be stopped now`);
-    if (answer.kind === "refused") throw codedError(answer.code === "actor_final" ? "run_not_active" : answer.code, answer.message);
+    await stopTurn(session, turnId, options);
   }
 
   /**

@@ -5,9 +5,10 @@ import { v5, v7 } from "uuid";
 import { session as sessionMachine } from "../../machines/index.ts";
 import type { ActorRef } from "../actor/actor-ref.ts";
 import type { Engine } from "../actor/engine.ts";
-import { agentError, codedError, declined } from "./error.ts";
+import { agentError, codedError } from "./error.ts";
 import type { ProposedPlan } from "./proposal.ts";
 import { Run } from "./run.ts";
+import { type StopOptions, stopTurn } from "./stop.ts";
 import { type PlanOptions, proposePlan, WorkPlan } from "./work-plan.ts";
 
 /** Namespace of ids that are derived from a caller's key, so that a repeated send names the same run. */
@@ -120,12 +121,10 @@ export class Session {
    * Stops the turn under way, whoever decides about it, also where its run cannot be read any more. Resolves when the stop is durable.
    * Throws `run_not_active` where no turn is under way, `stop_in_progress`, `session_blocked`.
    */
-  async stop(options: { readonly by?: "user" | "shutdown" } = {}): Promise<void> {
+  async stop(options: StopOptions = {}): Promise<void> {
     const { turn } = this.#actor.getSnapshot().context;
     if (!turn) throw agentError("run_not_active", `the session ${this.id} has no turn under way`);
-    const answer = await this.#actor.send({ type: "turn.stop", turnId: turn.turnId, by: options.by ?? "user" });
-    if (answer.kind === "ignored") throw declined(answer.reason ?? "run_not_active", `the session ${this.id}`);
-    if (answer.kind === "refused") throw codedError(answer.code === "actor_final" ? "run_not_active" : answer.code, answer.message);
+    await stopTurn(this.#actor, turn.turnId, options);
   }
 
   /** Closes the session for good. Throws `session_busy`. */

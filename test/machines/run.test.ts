@@ -5,29 +5,11 @@ import { sealOf, stepsLeft } from "../../machines/run-schema.ts";
 import { LINEAGE_LIMIT, OPEN_CALLS } from "../../machines/schema.ts";
 import type { Json } from "../../src/actor/json.ts";
 import { stateName } from "../../src/actor/transition.ts";
-import { composition, configuration, digest, driftPolicy, hash, head, ids, origin, question } from "./sample.ts";
+import { composition, copyOf, digest, driftPolicy, freshRun as fresh, hash, head, ids, question } from "./sample.ts";
 import { type Event, inlineFunctions, type Row, restingStates, type Situation, Table } from "./table.ts";
 
 const effect = "run/run-1:1:0";
 
-const fresh = {
-  sessionId: "session-1",
-  turnId: "turn-1",
-  runId: "run-1",
-  rootRunId: "run-1",
-  previousRunId: null,
-  configuration,
-  origin,
-  source: { kind: "fresh" },
-  text: "Do the long job",
-  stepsLeft: 5,
-  expected: null,
-  interaction: null,
-  stopBeforeDispatch: null,
-  depth: 1,
-  reconciled: [],
-  copied: null,
-} as const;
 const successor = {
   ...fresh,
   runId: "run-9",
@@ -36,13 +18,6 @@ const successor = {
   text: null,
   expected: composition,
 } as const;
-
-const copyOf = (outcome: Json) => ({
-  ...fresh,
-  text: null,
-  source: { kind: "copy", sessionId: "session-0", turnId: "turn-0", runIds: ["run-0"] },
-  copied: { facts: [{ type: "message.added", role: "user", text: "Do it" }], outcome },
-});
 
 const preparing = (declared: typeof composition | null, changes = {}): Event => ({
   type: "prepare.done",

@@ -1,6 +1,7 @@
 /** Identities and payloads that the tables of the machines share. */
 
 import { DRIFT_POLICY } from "../../machines/index.ts";
+import type { Json } from "../../src/actor/json.ts";
 
 export const digest = "a".repeat(64);
 export const hash = (digit: string) => `sha256:${digit.repeat(64)}`;
@@ -46,3 +47,31 @@ export const seal = {
 export const completed = { kind: "completed", stopReason: "end_turn" } as const;
 export const cancelled = { kind: "cancelled", by: "user" } as const;
 export const failed = { kind: "failed", error: { code: "interrupted", message: "gone" }, drift: [] } as const;
+
+/** The input of a run that begins a turn. */
+export const freshRun = {
+  sessionId: "session-1",
+  turnId: "turn-1",
+  runId: "run-1",
+  rootRunId: "run-1",
+  previousRunId: null,
+  configuration,
+  origin,
+  source: { kind: "fresh" },
+  text: "Do the long job",
+  stepsLeft: 5,
+  expected: null,
+  interaction: null,
+  stopBeforeDispatch: null,
+  depth: 1,
+  reconciled: [],
+  copied: null,
+} as const;
+
+/** The input of a run that holds a turn of another session, which ended so. */
+export const copyOf = (outcome: Json) => ({
+  ...freshRun,
+  text: null,
+  source: { kind: "copy", sessionId: "session-0", turnId: "turn-0", runIds: ["run-0"] },
+  copied: { facts: [{ type: "message.added", role: "user", text: "Do it" }], outcome },
+});

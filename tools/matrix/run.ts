@@ -8,9 +8,8 @@
 
 import { parseArgs } from "node:util";
 import { endContenders } from "../../test/scenarios/matrix/contender.ts";
-import { MISSING, type Missing, ROWS_IN_ALL } from "../../test/scenarios/matrix/missing.ts";
 import { paths } from "../../test/scenarios/matrix/path.ts";
-import { gaps, type Result, ROWS, runRow } from "../../test/scenarios/matrix/run.ts";
+import { gaps, type Result, ROWS, ROWS_IN_ALL, runRow } from "../../test/scenarios/matrix/run.ts";
 import { endWorlds } from "../../test/scenarios/world.ts";
 import { lineOf, lines, titles, totalOf } from "./report.ts";
 
@@ -51,28 +50,15 @@ async function matrix({ json, row: only, repeat }: Options): Promise<boolean> {
     results.push(result);
     for (const line of lines(result)) say(line);
   }
-  const missing = MISSING.filter(isMeant);
-  for (const one of missing) for (const line of lines(absent(one))) say(line);
   const found = only === undefined ? gaps() : [];
   for (const gap of found) say(`       ${gap}`);
   const { states, edges, paths: made } = paths();
   say(`\npaths of rows 1-16: ${made.size}, the shortest in a model of ${states} states and ${edges} edges`);
-  const all = [...results, ...missing.map(absent)].sort((one, next) => one.row - next.row);
-  const { passed, rows } = totalOf(all);
+  const { passed, rows } = totalOf(results);
   say(lineOf(passed, rows));
-  if (json) console.log(JSON.stringify(all.map(({ problem: _, ...result }) => result)));
+  if (json) console.log(JSON.stringify(results.map(({ problem: _, ...result }) => result)));
   return passed === rows && found.length === 0;
 }
-
-/** What nothing executes: it was run no times. */
-const absent = ({ row, decision }: Missing): Result => ({
-  row,
-  decision,
-  runs: 0,
-  passed: 0,
-  seen: {},
-  problem: "nothing executes it yet",
-});
 
 /** Ends processes and removes directories, whatever happens. */
 async function clean(): Promise<void> {

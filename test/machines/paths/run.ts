@@ -7,35 +7,17 @@ import {
   cancelled,
   completed,
   composition,
-  configuration,
+  copyOf,
   digest,
   driftPolicy,
   failed,
+  freshRun as fresh,
   hash,
   head,
   ids,
-  origin,
   question,
 } from "../sample.ts";
 
-const fresh = {
-  sessionId: "session-1",
-  turnId: "turn-1",
-  runId: "run-1",
-  rootRunId: "run-1",
-  previousRunId: null,
-  configuration,
-  origin,
-  source: { kind: "fresh" },
-  text: "Do the long job",
-  stepsLeft: 5,
-  expected: null,
-  interaction: null,
-  stopBeforeDispatch: null,
-  depth: 1,
-  reconciled: [],
-  copied: null,
-} as const;
 const successor = {
   ...fresh,
   rootRunId: "run-0",
@@ -45,12 +27,6 @@ const successor = {
   expected: composition,
   depth: LINEAGE_LIMIT,
 } as const;
-const copyOf = (outcome: unknown) => ({
-  ...fresh,
-  text: null,
-  source: { kind: "copy", sessionId: "session-0", turnId: "turn-0", runIds: ["run-0"] },
-  copied: { facts: [{ type: "message.added", role: "user", text: "Do it" }], outcome },
-});
 const prepared = (declared: typeof composition | null) => ({
   type: "prepare.done",
   output: { composition: declared, driftPolicy, workspace: "/project" },

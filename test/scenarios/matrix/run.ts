@@ -2,7 +2,6 @@
 
 import { DECISIONS, type Decision } from "../decision.ts";
 import { demand, holds } from "./invariant.ts";
-import { MISSING, ROWS_IN_ALL } from "./missing.ts";
 import { paths, playPath } from "./path.ts";
 import { Play } from "./play.ts";
 import type { Attempt, PathRow, PerformedRow, PlayedRow, Row } from "./row.ts";
@@ -14,6 +13,9 @@ import { requestRows } from "./row-request.ts";
 import { resumeRows } from "./row-resume.ts";
 import { seedRows } from "./row-seed.ts";
 import { waitRows } from "./row-wait.ts";
+
+/** Numbers that the specification has. */
+export const ROWS_IN_ALL = 40;
 
 /** Every row with its variants, in the order of their numbers. */
 export const ROWS: readonly Row[] = [
@@ -94,20 +96,15 @@ function asides({ world }: Play): Seen {
 
 /** What the table lacks: numbers without a row, decisions without a row or a path, rows that should have a path and have none. */
 export function gaps(rows: readonly Row[] = ROWS, generated: ReadonlySet<string> = new Set(paths().paths.keys())): string[] {
-  const missing = new Set(MISSING.map(({ row }) => row));
   const numbers = Array.from({ length: ROWS_IN_ALL }, (_, index) => index + 1);
   const pathRows = rows.filter((row): row is PathRow => "path" in row);
   const decisions = Object.entries(DECISIONS) as [Decision, { readonly row: number }][];
   return [
-    ...numbers
-      .filter((number) => !missing.has(number) && !rows.some(({ row }) => row === number))
-      .map((number) => `row ${number} is not there`),
+    ...numbers.filter((number) => !rows.some(({ row }) => row === number)).map((number) => `row ${number} is not there`),
     ...decisions
       .filter(([decision, { row }]) => !pathRows.some(({ path, row: number }) => path === decision && row === number))
       .map(([decision]) => `the decision ${decision} has no row`),
     ...decisions.filter(([decision]) => !generated.has(decision)).map(([decision]) => `the decision ${decision} has no path`),
-    ...numbers
-      .filter((number) => number <= 16 && !missing.has(number) && !pathRows.some(({ row }) => row === number))
-      .map((number) => `row ${number} has no path`),
+    ...numbers.filter((number) => number <= 16 && !pathRows.some(({ row }) => row === number)).map((number) => `row ${number} has no path`),
   ];
 }
