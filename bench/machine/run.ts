@@ -1,13 +1,16 @@
 /** A run of `machines/run.ts` in the middle of a step, where it takes tool calls and their results again and again. */
 
-import type { AnyMachineSnapshot } from "xstate";
-import { run } from "../../machines/index.ts";
+import type { AnyMachineSnapshot, EventFrom, InputFrom } from "xstate";
+import { DRIFT_POLICY, run } from "../../machines/index.ts";
 import { type Registration, register } from "../../src/actor/registration.ts";
 import { type EngineEvent, start, take } from "../../src/actor/transition.ts";
+
+type Prepared = Extract<EventFrom<typeof run>, { type: "prepare.done" }>;
 
 const digest = "a".repeat(64);
 const hash = `sha256:${digest}`;
 
+// Typed by the machine: what it does not take any more does not compile.
 const input = {
   sessionId: "session-1",
   turnId: "turn-1",
@@ -21,10 +24,13 @@ const input = {
   stepsLeft: 5,
   expected: null,
   interaction: null,
-  stopBeforeDispatch: false,
-};
+  stopBeforeDispatch: null,
+  depth: 1,
+  reconciled: [],
+  copied: null,
+} as const satisfies InputFrom<typeof run>;
 
-const composition = {
+const composition: Prepared["output"]["composition"] = {
   composerId: "composer",
   composerRevision: "1",
   promptHash: hash,
@@ -45,7 +51,8 @@ export const CYCLE: readonly EngineEvent[] = [
 export function steppingRun(): { readonly registration: Registration; readonly snapshot: AnyMachineSnapshot } {
   const registration = register(run);
   const opened = start(registration, input, { at: 0, seq: 1, id: "run/run-1:1" }, enclose).snapshot;
-  const prepared = { type: "prepare.done", output: composition, effect: "run/run-1:1:0" };
+  const output: Prepared["output"] = { composition, driftPolicy: DRIFT_POLICY, workspace: "/project" };
+  const prepared = { type: "prepare.done", output, effect: "run/run-1:1:0" };
   return { registration, snapshot: take(registration, opened, prepared, { at: 0, seq: 2, id: "run/run-1:2" }, enclose).snapshot };
 }
 
