@@ -4,12 +4,19 @@
 export class Gate {
   readonly #reached = Promise.withResolvers<void>();
   readonly #opened = Promise.withResolvers<void>();
+  #isReached = false;
+
+  /** True where the script has come here. */
+  get isReached(): boolean {
+    return this.#isReached;
+  }
 
   get reached(): Promise<void> {
     return this.#reached.promise;
   }
 
   pass(): Promise<void> {
+    this.#isReached = true;
     this.#reached.resolve();
     return this.#opened.promise;
   }

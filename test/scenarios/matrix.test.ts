@@ -6,7 +6,6 @@ import { lines, totalOf } from "../../tools/matrix/report.ts";
 import { endContenders } from "./matrix/contender.ts";
 import { paths } from "./matrix/path.ts";
 import { gaps, ROWS, runRow } from "./matrix/run.ts";
-import { generate, possible } from "./model.ts";
 import { Play, RESUME, SEAL } from "./play.ts";
 
 afterAll(endContenders);
@@ -39,10 +38,8 @@ describe("the decision matrix", () => {
 
   it("takes its paths from a model of session, runs and handoff that is bounded", () => {
     const { states, edges, paths: found } = paths();
-    const whole = generate(possible);
-    console.log(`as the decisions want it: ${states} states, ${edges} edges, ${found.size} paths`);
-    console.log(`whatever a person does: ${whole.states} states, ${whole.edges} edges`);
-    expect(whole.states).toBeGreaterThan(states);
+    console.log(`${states} states, ${edges} edges, ${found.size} paths`);
+    expect(states).toBeGreaterThan(found.size);
     expect(edges).toBeGreaterThanOrEqual(states - 1);
   });
 });

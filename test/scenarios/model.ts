@@ -6,15 +6,14 @@
  * of the matrix expect is written by hand.
  */
 
-import { getAdjacencyMap, getShortestPaths } from "@xstate/graph";
-import { fromTransition } from "xstate";
 import { type CompositionRecord, DRIFT_POLICY, type Evidence, machines } from "../../machines/index.ts";
 import type { Answer } from "../../src/actor/answer.ts";
-import { Draft, type Live } from "../../src/actor/draft.ts";
+import { Draft, type Ground, type Live } from "../../src/actor/draft.ts";
 import { sha256 } from "../../src/actor/json.ts";
 import { macrostep } from "../../src/actor/macrostep.ts";
 import { registerAll } from "../../src/actor/registry.ts";
 import type { Rules } from "../../src/actor/rules.ts";
+import type { DeadLetterRow, JournalRow } from "../../src/actor/store.ts";
 import { dehydrate, isFinal, stateName } from "../../src/actor/transition.ts";
 import type { Work } from "../../src/actor/work.ts";
 import { recordOf } from "../../src/agent/composition.ts";
@@ -31,7 +30,11 @@ export type Happening =
   | { readonly type: Wish }
   | { readonly type: "step.ends"; readonly run: string; readonly step: number }
   | { readonly type: "flush.ends"; readonly seal: "durable" | "lost" }
-  | { readonly type: "prepare.ends"; readonly run: string };
+  | { readonly type: "prepare.ends"; readonly run: string }
+  /** Whoever asked for the handoff wants it no longer, and says so by a signal. */
+  | { readonly type: "abort" }
+  /** The process ends in order, or dies, while everything is at rest; another one opens the root. */
+  | { readonly type: "restart"; readonly how: "closed" | "killed" };
 
 export interface Model {
   readonly decision: Decision | null;
@@ -41,14 +44,23 @@ export interface Model {
   readonly refusals: Readonly<Record<string, string>>;
   /** True while a seal could not be written and nobody tries again. */
   readonly sealIsLost: boolean;
+  /** True while an aborted signal would withdraw the handoff: in the process that asked for it. */
+  readonly isSignalled: boolean;
   readonly draft: Draft;
+  /** Every entry so far, in the order of its writing. */
+  readonly journal: readonly JournalRow[];
+  /** Every dead letter so far. */
+  readonly letters: readonly DeadLetterRow[];
+  /** States between the one before and this one: one for each macrostep, the last of them this. */
+  readonly trail: readonly Model[];
 }
 
 const RUNS = [TURN.runId, HANDOFF.successorRunId] as const;
 const SESSION_ADDRESS = `session/${SESSION.id}`;
 const HANDOFF_ADDRESS = `handoff/${HANDOFF.id}`;
 const PLAN_ADDRESS = `work-plan/${PLAN.planId}`;
-const ADDRESSES = [SESSION_ADDRESS, PLAN_ADDRESS, ...RUNS.map((run) => `run/${run}`), HANDOFF_ADDRESS];
+/** Everybody who takes part, in the order of their creation. */
+export const ADDRESSES = [SESSION_ADDRESS, PLAN_ADDRESS, ...RUNS.map((run) => `run/${run}`), HANDOFF_ADDRESS];
 
 const rules: Rules = {
   registrations: registerAll(machines),
@@ -100,7 +112,7 @@ const evidenceOf = ({ denied }: Surroundings): Evidence => ({
   configuration: { source: CONFIGURATION, now: CONFIGURATION },
 });
 
-function live(model: Model, address: string): Live | undefined {
+export function live(model: Model, address: string): Live | undefined {
   const known = model.draft.actor(address);
   return known?.kind === "live" ? known : undefined;
 }
@@ -132,23 +144,6 @@ export function possible(model: Model): Happening[] {
   return found;
 }
 
-/** What may happen now where the person does what the decision says, in its order. */
-export function wanted(model: Model): Happening[] {
-  const wishes = model.decision === null ? [] : surroundingsOf(model.decision).wishes;
-  const next = wishes[model.made.length];
-  const held = live(model, `run/${TURN.runId}`)?.snapshot.hasTag("held");
-  return possible(model).filter(({ type }) => {
-    if (!(WISHES as readonly string[]).includes(type)) return true;
-    return type === next && (type !== "cancel" || held);
-  });
-}
-
-const WISHES = ["request", "commit", "cancel", "stop", "recover", "resume"] as const satisfies readonly Wish[];
-
-/** True where all that was wanted is done and nothing is under way. */
-export const isOver = (model: Model): boolean =>
-  model.decision !== null && model.made.length === surroundingsOf(model.decision).wishes.length && wanted(model).length === 0;
-
 const REQUEST = {
   type: "handoff.request",
   handoffId: HANDOFF.id,
@@ -162,60 +157,99 @@ const STOP = { type: "turn.stop", turnId: TURN.turnId, by: "user" } as const;
 /** The next state. `happening` is one of those that are possible. */
 export function happen(model: Model, happening: Happening): Model {
   if (happening.type === "setting") return { ...model, decision: happening.decision };
-  const draft = new Draft(nothing.ground, model.draft);
+  if (happening.type === "restart") return restarted(model);
   const surroundings = surroundingsOf(model.decision as Decision);
-  const next: Model = { ...model, draft };
-  const take = (work: Work) => macrostep(draft, work, rules);
-  const settle = (run: string, name: string, outcome: Extract<Work, { kind: "result" }>["outcome"]) =>
-    take({ kind: "result", effect: openEffect(next, run, name)?.key ?? "", outcome });
+  const taking = new Taking({ ...model, trail: [] });
   switch (happening.type) {
     case "start":
-      begin(take);
-      settle(TURN.runId, "prepare", prepared(TURN.runId, surroundings));
-      return next;
+      begin(taking);
+      taking.settle(TURN.runId, "prepare", prepared(TURN.runId, surroundings));
+      return taking.after;
     case "step.ends":
-      settle(happening.run, "step", { kind: "done", output: reported(STEPS[`${happening.run}#${happening.step}`]?.report) });
-      return next;
+      taking.settle(happening.run, "step", { kind: "done", output: reported(STEPS[`${happening.run}#${happening.step}`]?.report) });
+      return taking.after;
     case "prepare.ends":
-      settle(happening.run, "prepare", prepared(happening.run, surroundings));
-      return next;
+      taking.settle(happening.run, "prepare", prepared(happening.run, surroundings));
+      return taking.after;
     case "flush.ends":
-      if (happening.seal === "lost") return { ...next, sealIsLost: true };
-      settle(TURN.runId, "flush", { kind: "done", output: null });
-      return next;
+      if (happening.seal === "lost") return { ...taking.after, sealIsLost: true };
+      taking.settle(TURN.runId, "flush", { kind: "done", output: null });
+      return taking.after;
     case "recover":
-      settle(TURN.runId, "flush", { kind: "done", output: null });
-      return wished(next, happening.type, { sealIsLost: false });
+      taking.settle(TURN.runId, "flush", { kind: "done", output: null });
+      return wished({ ...taking.after, sealIsLost: false }, happening.type);
+    case "abort":
+      taking.take({ kind: "event", to: `run/${TURN.runId}`, event: WITHDRAW });
+      return { ...taking.after, isSignalled: false };
     default: {
       // The evidence that a machine is asked with cannot be had.
       const answer: Answer =
         happening.type === "resume" && surroundings.denialsFail
           ? { kind: "ignored", reason: "denial_lookup_failed" }
-          : take({ kind: "event", ...messageOf(happening.type, next, surroundings) });
+          : taking.take({ kind: "event", ...messageOf(happening.type, model, surroundings) });
       // Told the same a second time, nothing is different.
-      if (answer.kind === "ignored" && answer.reason === model.refusals[happening.type]) return model;
-      if (answer.kind === "ignored") return wished(model, happening.type, {}, answer.reason);
+      if (answer.kind === "ignored" && answer.reason === model.refusals[happening.type]) return { ...model, trail: [] };
+      if (answer.kind === "ignored") return wished({ ...model, trail: [] }, happening.type, answer.reason);
       // A backend without `prepare` fails at once: nobody can come between.
       if (happening.type === "resume" && surroundings.losesPrepare)
-        settle(HANDOFF.successorRunId, "prepare", {
+        taking.settle(HANDOFF.successorRunId, "prepare", {
           kind: "failed",
           error: { code: "composition_preparation_unsupported", message: "the backend has no prepare" },
         });
-      return wished(next, happening.type, {});
+      return wished({ ...taking.after, isSignalled: happening.type === "request" || model.isSignalled }, happening.type);
     }
   }
 }
 
-const wished = (model: Model, wish: Wish, more: Partial<Model>, reason?: string): Model => ({
+/**
+ * What the next ownership makes of a state: unfinished actors are told, at-most-once effects that were started are unknown, and a plan
+ * whose turn has ended is interrupted. `isStarted` says of which effect, by its key, that its start was committed.
+ */
+export function restarted(model: Model, isStarted: (key: string) => boolean = () => true): Model {
+  const taking = new Taking({ ...model, trail: [], sealIsLost: false, isSignalled: false }, model.draft.ground.epoch + 1);
+  for (const address of ADDRESSES) taking.take({ kind: "reopen", actor: address });
+  for (const address of ADDRESSES)
+    for (const { key, name } of live(taking.after, address)?.effects ?? [])
+      if (live(model, address)?.registration.effects.get(name)?.delivery === "at_most_once" && isStarted(key))
+        taking.take({ kind: "result", effect: key, outcome: { kind: "unknown" } });
+  taking.take({ kind: "event", to: PLAN_ADDRESS, event: { type: "plan.recover" } });
+  return taking.after;
+}
+
+/** Takes one macrostep after another. */
+class Taking {
+  after: Model;
+  readonly #ground: Ground;
+
+  constructor(model: Model, epoch = model.draft.ground.epoch) {
+    this.after = model;
+    this.#ground = { ...nothing.ground, epoch };
+  }
+
+  take(work: Work): Answer {
+    const draft = new Draft(this.#ground, this.after.draft);
+    const answer = macrostep(draft, work, rules);
+    const { trail, ...before } = this.after;
+    const after = { ...before, draft, journal: [...before.journal, ...draft.entries], letters: [...before.letters, ...draft.deadLetters] };
+    this.after = { ...after, trail: [...trail, { ...after, trail: [] }] };
+    return answer;
+  }
+
+  settle(run: string, name: string, outcome: Extract<Work, { kind: "result" }>["outcome"]): void {
+    this.take({ kind: "result", effect: openEffect(this.after, run, name)?.key ?? "", outcome });
+  }
+}
+
+const wished = (model: Model, wish: Wish, reason?: string): Model => ({
   ...model,
-  ...more,
   made: [...model.made, wish],
   refusals: reason === undefined ? model.refusals : { ...model.refusals, [wish]: reason },
 });
 
 const CONFIGURATION = { backend: SESSION.backend, cwd: ".", permissionMode: "ask" } as const;
 
-function begin(take: (work: Work) => unknown): void {
+function begin(taking: Taking): void {
+  const take = (work: Work) => taking.take(work);
   const input = { sessionId: SESSION.id, name: null, configuration: CONFIGURATION, copied: null };
   take({ kind: "create", machine: "session", id: SESSION.id, input, keys: [] });
   const plan = { type: "session.plan", planId: PLAN.planId, proposal: completed(PLAN.proposal) };
@@ -288,50 +322,21 @@ export const hasEnded = (model: Model, address: string): boolean => {
 
 export const isHeld = (model: Model): boolean => live(model, `run/${TURN.runId}`)?.snapshot.hasTag("held") ?? false;
 
-/** Two states with the same key are the same: all that decides what may happen next is in it. */
-function keyOf({ draft: _, ...rest }: Model, draft: Draft): string {
-  const actors = ADDRESSES.map((address) => {
-    const known = draft.actor(address);
-    return known?.kind === "live" ? [dehydrate(known.registration, known.snapshot), known.effects.map(({ name }) => name)] : null;
-  });
-  return JSON.stringify([rest, actors]);
-}
-
-const logic = fromTransition(happen, { decision: null, made: [], refusals: {}, sealIsLost: false, draft: nothing } as Model);
-
-/** States and edges of a model are bounded by this; beyond it the generation fails. */
-const LIMIT = 20_000;
-
 /** One step of a path: what happens, and the state that it leads to. */
 export interface PathStep {
   readonly happening: Happening;
   readonly model: Model;
 }
 
-export interface Generated {
-  readonly states: number;
-  readonly edges: number;
-  /** The shortest way to the end of each decision. */
-  readonly paths: ReadonlyMap<Decision, readonly PathStep[]>;
-}
+/** All that the actors are, and what they have under way. */
+export const actorsOf = ({ draft }: Model) =>
+  ADDRESSES.map((address) => {
+    const known = draft.actor(address);
+    return known?.kind === "live" ? [dehydrate(known.registration, known.snapshot), known.effects.map(({ name }) => name)] : null;
+  });
 
-/** The states and edges that `events` spans, and for each decision the shortest path to a state in which nothing is left to do. */
-export function generate(events: (model: Model) => Happening[] = wanted): Generated {
-  const options = {
-    events: (state: { readonly context: Model }) => events(state.context),
-    serializeState: (state: { readonly context: Model }) => keyOf(state.context, state.context.draft),
-    limit: LIMIT,
-  };
-  const map = Object.values(getAdjacencyMap(logic as never, options as never));
-  const paths = new Map<Decision, readonly PathStep[]>();
-  for (const path of getShortestPaths(logic as never, { ...options, toState: (state: any) => isOver(state.context) } as never)) {
-    const steps = path.steps.flatMap(({ event, state }) =>
-      String((event as { type: string }).type).startsWith("xstate.")
-        ? []
-        : [{ happening: event as unknown as Happening, model: (state as unknown as { context: Model }).context }],
-    );
-    const decision = steps.at(-1)?.model.decision as Decision;
-    if (steps.length < (paths.get(decision)?.length ?? Number.POSITIVE_INFINITY)) paths.set(decision, steps);
-  }
-  return { states: map.length, edges: map.reduce((sum, { transitions }) => sum + Object.keys(transitions).length, 0), paths };
-}
+/** Before anything has happened. */
+export const BEGINNING: Model = {
+  ...{ decision: null, made: [], refusals: {}, sealIsLost: false, isSignalled: false },
+  ...{ draft: nothing, journal: [], letters: [], trail: [] },
+};

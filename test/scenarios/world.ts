@@ -79,14 +79,17 @@ export class World {
   }
 
   async open(): Promise<Holdfast> {
-    this.holdfast = await openHoldfast({
-      root: this.root,
+    this.holdfast = await this.start({
       backends: this.backends,
       closeGraceMs: 0,
       probe: (point, subject) => this.probe?.(point, subject),
       ...this.#options,
     });
     return this.holdfast;
+  }
+
+  protected start(options: Omit<OpenHoldfastOptions, "root">): Promise<Holdfast> {
+    return openHoldfast({ root: this.root, ...options });
   }
 
   /** Gives the root up and takes it again, as the next process would. */
@@ -158,9 +161,13 @@ export class World {
     );
   }
 
+  get databaseFile(): string {
+    return join(this.root, "holdfast.db");
+  }
+
   /** Changes the database behind the runtime's back. */
   tamper(sql: string, ...values: unknown[]): number {
-    const db = new Database(join(this.root, "holdfast.db"));
+    const db = new Database(this.databaseFile);
     try {
       return db.prepare(sql).run(...values).changes;
     } finally {

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { type Decision, surroundingsOf } from "../decision.ts";
-import { generate, type Happening, hasEnded, isHeld, type Model, type PathStep, standingAt, statesOf } from "../model.ts";
+import { generate } from "../decision-path.ts";
+import { type Happening, hasEnded, isHeld, type Model, type PathStep, standingAt, statesOf } from "../model.ts";
 import { HANDOFF, TURN } from "../turn.ts";
 import type { Act } from "./act.ts";
 import { bounded } from "./bound.ts";
@@ -23,30 +24,33 @@ const GATES = ["original-run#2", "flush", "prepare successor-run", "successor-ru
 /** What is tried on a sealed turn before it is resumed, and must change nothing. */
 const SEALED = ["recover a sealed turn", "copy the conversation", "plain check"] as const satisfies readonly Act[];
 
-/** How each happening is brought about. A happening without an entry does not compile. */
-const executors: { readonly [Type in Happening["type"]]: (happening: Extract<Happening, { type: Type }>, model: Model) => readonly Act[] } =
-  {
-    setting: () => [],
-    start: () => ["start"],
-    request: () => ["request"],
-    commit: () => ["commit"],
-    cancel: () => ["cancel"],
-    stop: () => ["stop"],
-    recover: () => ["mend the store", "recover"],
-    resume: (_, { decision }) => {
-      const { losesPrepare, compositionIsGone, denialsFail } = surroundingsOf(decision as Decision);
-      return [
-        ...(compositionIsGone ? (["delete the source's composition"] as const) : []),
-        "check",
-        ...(losesPrepare ? (["lose prepare"] as const) : []),
-        ...(denialsFail ? (["the record of denials breaks"] as const) : []),
-        "begin to resume",
-      ];
-    },
-    "step.ends": ({ run, step }, model) => [`open ${run}#${step}`, ...(isHeld(model) ? (["ready", "preview"] as const) : [])],
-    "prepare.ends": ({ run }) => [`open prepare ${run}`],
-    "flush.ends": ({ seal }) => (seal === "lost" ? ["fail the seal", "open flush", "sealed"] : ["open flush", "sealed", ...SEALED]),
-  };
+/** How each happening is brought about, given the state that it leads to. A happening without an entry does not compile. */
+export const executors: {
+  readonly [Type in Happening["type"]]: (happening: Extract<Happening, { type: Type }>, model: Model) => readonly Act[];
+} = {
+  setting: () => [],
+  start: () => ["start"],
+  request: () => ["request"],
+  commit: () => ["commit"],
+  cancel: () => ["cancel"],
+  abort: () => ["abort the request"],
+  restart: () => ["reopen"],
+  stop: () => ["stop"],
+  recover: () => ["mend the store", "recover"],
+  resume: (_, { decision }) => {
+    const { losesPrepare, compositionIsGone, denialsFail } = surroundingsOf(decision as Decision);
+    return [
+      ...(compositionIsGone ? (["delete the source's composition"] as const) : []),
+      "check",
+      ...(losesPrepare ? (["lose prepare"] as const) : []),
+      ...(denialsFail ? (["the record of denials breaks"] as const) : []),
+      "begin to resume",
+    ];
+  },
+  "step.ends": ({ run, step }, model) => [`open ${run}#${step}`, ...(isHeld(model) ? (["ready", "preview"] as const) : [])],
+  "prepare.ends": ({ run }) => [`open prepare ${run}`],
+  "flush.ends": ({ seal }) => (seal === "lost" ? ["fail the seal", "open flush", "sealed"] : ["open flush", "sealed", ...SEALED]),
+};
 
 const actsOf = ({ happening, model }: PathStep): readonly Act[] =>
   (executors[happening.type] as (happening: Happening, model: Model) => readonly Act[])(happening, model);

@@ -73,7 +73,8 @@ export class Stage {
   readonly abort = new AbortController();
   readonly #gates = new Map<string, Gate>();
 
-  constructor(given: Given) {
+  /** `make` makes the world; by default one on a root that `openHoldfast` owns. */
+  constructor(given: Given, make = (...args: ConstructorParameters<typeof World>) => new World(...args)) {
     this.given = given;
     this.denials = given.denials ?? "none";
     for (const name of ["original-run#1", ...(given.gates ?? [])]) this.#gates.set(name, new Gate());
@@ -101,7 +102,7 @@ export class Stage {
     };
     this.backend = given.wholeTurns ? wholeTurns(options) : fakeBackend(options);
     const { busyTimeoutMs } = given;
-    this.world = new World(
+    this.world = make(
       { assistant: this.backend, other: this.backend },
       {
         inspect: () => ({ ...this.around }),
@@ -126,6 +127,11 @@ export class Stage {
     const gate = this.#gates.get(name);
     if (!gate) throw new Error(`the row has no gate ${name}`);
     return gate;
+  }
+
+  /** The backend stands still again wherever it did: that of another process. */
+  closeGates(): void {
+    for (const name of this.#gates.keys()) this.#gates.set(name, new Gate());
   }
 
   /** What the session is created with. */

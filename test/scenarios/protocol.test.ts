@@ -1,0 +1,132 @@
+/**
+ * The protocol of a turn: all that a person, a backend and processes can do to it, in every order, from the machines; driven on the real
+ * runtime, with a crash at each commit, a killed process at some, and a store that fails at each write.
+ *
+ * What is tried besides the paths that cover every change: `HOLDFAST_PATHS=10000 npm test -- test/scenarios/protocol` tries all;
+ * `HOLDFAST_KILLS=500` kills more processes.
+ */
+
+import { afterAll, describe, expect, it } from "vitest";
+import "../agent/world.ts";
+import { statesOf } from "./model.ts";
+import { drivePath, failStore, kill } from "./protocol/crash.ts";
+import { explore, textOf } from "./protocol/graph.ts";
+import { brokenIn } from "./protocol/promise.ts";
+import { choose, evenly, whole } from "./protocol/sample.ts";
+
+const MORE = Number(process.env.HOLDFAST_PATHS ?? 32);
+/** Of each path: a turn has some ten commits, and each has three moments. */
+const CRASHES = 6 * MORE;
+const FAILING = Math.ceil(MORE / 4);
+const KILLS = Number(process.env.HOLDFAST_KILLS ?? 12);
+const PHASES = ["before", "inside", "after"] as const;
+
+const { states, edges, ends } = explore();
+const paths = whole(edges);
+const chosen = choose(paths, MORE);
+const steps = chosen.reduce((sum, { path, from }) => sum + path.length - from, 0);
+const isCrash = evenly(CRASHES, 6 * steps);
+const count = { paths: 0, steps: 0, crashes: 0, failed: 0, killed: 0 };
+
+afterAll(() => {
+  console.log(`the protocol: ${states.length} states, ${edges.length} edges, ${paths.length} paths, ${ends.size} ends`);
+  console.log(
+    `driven: ${count.paths} paths with ${count.steps} steps of their own; ${count.crashes} crashes, ${count.killed} of ${KILLS} processes killed, ${count.failed} failed transactions`,
+  );
+});
+
+/** How a turn can end: the original run, its successor, the handoff. Written by hand. */
+const ENDS = [
+  "completed - -",
+  "failed - -",
+  "cancelled - -",
+  "completed - declined",
+  "failed - declined",
+  "cancelled - declined",
+  "completed - cancelled",
+  "failed - cancelled",
+  "cancelled - cancelled",
+  "cancelled - failed",
+  "sealed completed resumed",
+  "sealed failed resumed",
+  "sealed cancelled resumed",
+  "sealed failed failed",
+  "sealed cancelled failed",
+];
+
+describe("the protocol of a turn", () => {
+  it("ends in each way in which it may, and in no other", () => {
+    const found = [...ends.values()].map((path) => {
+      const at = statesOf(path.at(-1)?.model as Parameters<typeof statesOf>[0]);
+      return [at["run/original-run"], at["run/successor-run"] ?? "-", at["handoff/handoff-1"] ?? "-"].join(" ");
+    });
+    expect([...new Set(found)].sort()).toEqual([...ENDS].sort());
+  });
+
+  it("keeps every promise in every state that its machines can reach", () => {
+    const broken = edges.flatMap((path) =>
+      brokenIn(path.at(-1)?.model as Parameters<typeof brokenIn>[0]).map((what) => `${textOf(path)}: ${what}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it("is explored with everything that may happen", () => {
+    const types = new Set(edges.map((path) => path.at(-1)?.happening.type));
+    expect([...types].sort()).toEqual(
+      [
+        "setting",
+        "start",
+        "request",
+        "commit",
+        "cancel",
+        "abort",
+        "stop",
+        "recover",
+        "resume",
+        "restart",
+        "step.ends",
+        "prepare.ends",
+        "flush.ends",
+      ].sort(),
+    );
+  });
+});
+
+describe("the runtime does as the protocol says, also after a crash", () => {
+  it.each(chosen.map(({ path, from }) => ({ text: textOf(path), path, from })))("$text", async ({ path, from }) => {
+    count.crashes += await drivePath(path, { from, isCrash });
+    count.paths++;
+    count.steps += path.length - from;
+  });
+});
+
+describe("a store that fails leaves nothing half done", () => {
+  // What opens a root is tried by the restarts; here it is what is asked of an open one, and what its handlers come to.
+  const acted = edges.filter((path) => !["setting", "restart"].includes(path.at(-1)?.happening.type as string));
+  const covering = choose(acted, 0);
+  const isChosen = evenly(FAILING, covering.length);
+  it.each(covering.filter(() => isChosen()).map(({ path }) => ({ text: textOf(path), path })))("$text", async ({ path }) => {
+    count.failed += await failStore(path);
+  });
+});
+
+describe("a process that is killed leaves what the next one goes on with", () => {
+  const isChosen = evenly(KILLS, chosen.length);
+  it.each(
+    chosen
+      .filter(() => isChosen())
+      .map(({ path }, index) => ({
+        text: textOf(path),
+        path,
+        phase: PHASES[index % 3] as "before",
+        nth: 1 + ((index * 5) % (2 * path.length)),
+      })),
+  )("$phase commit $nth: $text", async ({ path, phase, nth }) => {
+    // A path that has fewer commits is killed at an earlier one.
+    for (let at = nth; at > 0; at--)
+      if (await kill(path, phase, at)) {
+        count.killed++;
+        return;
+      }
+  });
+});

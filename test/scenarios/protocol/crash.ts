@@ -1,0 +1,174 @@
+/**
+ * Crash: what a process leaves that dies before, inside or after a commit of a path, and what the next two owners make of it; and what a
+ * store leaves that fails at a write.
+ */
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { StoreReader } from "../../../src/actor/store.ts";
+import type { StoreFault } from "../../../src/testing/exercise-machine-fault.ts";
+import { openUnsynced, until } from "../../../src/testing/exercise-machine-stage.ts";
+import { runChild } from "../../../src/testing/index.ts";
+import type { Decision } from "../decision.ts";
+import { ADDRESSES, BEGINNING, live, type Model, type PathStep, restarted } from "../model.ts";
+import { temporary } from "../world.ts";
+import { Drive } from "./drive.ts";
+import { type Path, textOf } from "./graph.ts";
+import type { Phase } from "./quick-world.ts";
+
+/** A moment at which a process dies. */
+export interface Death {
+  readonly phase: Phase;
+  /** The database that it leaves. */
+  readonly file: string;
+  /** States of the model in which it can be left. */
+  readonly states: readonly Model[];
+  /** Codes of what is damaged in it. */
+  readonly damage: readonly string[];
+}
+
+/** A path with all the states in which a process can be left that dies on it. */
+export const statesOn = (path: Path): Model[] => path.flatMap(({ model }, index) => between(path[index - 1]?.model ?? BEGINNING, model));
+
+/** Between the states before and after a step a process can be in each that a macrostep leads to. */
+export const between = (before: Model, after: Model): Model[] => [before, ...after.trail, after];
+
+/** The state of the model that a store holds. */
+export function stateIn(reader: StoreReader, states: readonly Model[], when: string): Model {
+  const seqs = ADDRESSES.map((address) => reader.actor(address)?.seq ?? 0);
+  const isIt = (model: Model) => ADDRESSES.every((address, index) => (live(model, address)?.seq ?? 0) === seqs[index]);
+  const found = states.find(isIt);
+  assert.ok(found, `${when}: the store holds ${seqs.join(" ")}, which is no state of the model`);
+  return found;
+}
+
+/**
+ * A process of its own drives the path and is killed with SIGKILL at its nth commit; two owners come after it. False where the path has
+ * fewer commits.
+ */
+export async function kill(path: Path, phase: Phase, nth: number): Promise<boolean> {
+  const folder = temporary();
+  const [file, place] = [join(folder, "killed.db"), join(folder, "path.json")];
+  writeFileSync(place, JSON.stringify(path.map(({ happening }) => happening)));
+  const { signal, code, stderr } = await runChild(new URL("./protocol.child.ts", import.meta.url), [file, place, phase, String(nth)]);
+  assert.deepEqual({ ended: signal ?? code, stderr }, { ended: signal ? "SIGKILL" : 0, stderr: "" }, `on ${textOf(path)}`);
+  if (signal) await recover(decisionOf(path), { phase, file, states: statesOn(path), damage: [] });
+  return signal !== null;
+}
+
+/** What the next owner makes of what a store holds. */
+export function nextState(reader: StoreReader, states: readonly Model[], when: string): Model {
+  const started = new Set(reader.effects({ state: "started" }, { limit: 100 }).map(({ key }) => key));
+  return restarted(stateIn(reader, states, when), (key) => started.has(key));
+}
+
+/** The same of a database that nobody has open. */
+export function nextStateIn(file: string, states: readonly Model[], when: string): Model {
+  const left = openUnsynced(file);
+  try {
+    return nextState(left, states, when);
+  } finally {
+    left.close();
+  }
+}
+
+/** Two owners come after a death; the journal goes on from what it was. Rejects with an AssertionError where the model says something else. */
+export async function recover(decision: Decision, death: Death): Promise<void> {
+  const when = `after a crash ${death.phase} a commit`;
+  const drive = new Drive(decision);
+  const { world, play } = drive;
+  play.damage.push(...death.damage);
+  try {
+    const left = openUnsynced(death.file);
+    const journal = left.entries({ limit: 1000 });
+    let model = nextState(left, death.states, when);
+    left.close();
+    world.use(death.file);
+    for (const owner of ["the first owner", "the second owner"]) {
+      await drive.next(() => world.reopen());
+      await drive.agrees(model, `${owner} ${when}`);
+      const found = world.reader.entries({ limit: 1000 });
+      assert.deepEqual(found.slice(0, journal.length), journal, `${owner} ${when}: what was in the journal is not there as it was`);
+      drive.verify(`${owner} ${when}`);
+      model = restarted(model);
+    }
+  } finally {
+    await drive.end();
+  }
+}
+
+/** What is done with a path, from the step `from` on: those before are another path's. */
+export interface Driving {
+  readonly from: number;
+  /** Asked before, inside and after each commit whether there is a crash. */
+  readonly isCrash: () => boolean;
+}
+
+/** Drives a path on the real runtime, and recovers from each crash on it; returns how many there were. */
+export async function drivePath(path: Path, { from, isCrash }: Driving): Promise<number> {
+  const decision = decisionOf(path);
+  const drive = new Drive(decision);
+  const deaths: Death[] = [];
+  try {
+    const { world, play } = drive;
+    await world.open();
+    for (const [index, { happening, model }] of path.entries()) {
+      const states = between(path[index - 1]?.model ?? BEGINNING, model);
+      world.onCommit = (phase) => {
+        // A restart is a death itself, and its recovery is one as well.
+        if (index < from || happening.type === "restart" || !isCrash()) return;
+        deaths.push({ phase, file: world.leave(), states, damage: [...play.damage] });
+      };
+      await drive.happen(happening, model);
+    }
+    world.onCommit = () => {};
+    drive.verify("at the end of the path");
+    for (const death of deaths) await recover(decision, death);
+    return deaths.length;
+  } catch (error) {
+    throw new Error(`on ${textOf(path)}: ${(error as Error).message}`, { cause: error });
+  } finally {
+    await drive.end();
+  }
+}
+
+/**
+ * The last step of a path on a store that fails in each way in turn: that is busy, that cannot be read, and that is full at each of its
+ * writes. Nothing is left half done, and the next owner finds what the model says. Returns how many transactions failed.
+ */
+export async function failStore(path: Path): Promise<number> {
+  let failed = 0;
+  for (const kind of ["busy", "unreadable"] as const) if (await failsAt(path, { kind, nth: 1 })) failed++;
+  for (let nth = 1; await failsAt(path, { kind: "full", nth }); nth++) failed++;
+  return failed;
+}
+
+async function failsAt(path: Path, fault: StoreFault): Promise<boolean> {
+  const drive = new Drive(decisionOf(path));
+  const { world } = drive;
+  const when = `on ${textOf(path)}: the store is ${fault.kind} at ${fault.nth}`;
+  try {
+    await world.open();
+    for (const { happening, model } of path.slice(0, -1)) await drive.happen(happening, model);
+    const [before, { happening, model }] = [path.at(-2)?.model ?? BEGINNING, path.at(-1) as PathStep];
+    world.faults.arm(fault);
+    await drive.perform(happening, model).catch(unlessTold);
+    await until(() => world.faults.failed > 0 || drive.isAt(model));
+    if (world.faults.failed === 0) return false;
+    const next = nextState(world.reader, between(before, model), when);
+    await drive.next(() => world.die());
+    await drive.agrees(next, when);
+    drive.verify(when);
+    return true;
+  } finally {
+    await drive.end();
+  }
+}
+
+/** Whoever asked for something is told that it was not stored. */
+function unlessTold(error: unknown): void {
+  if ((error as { code?: string }).code !== "storage_failed") throw error;
+}
+
+const decisionOf = (path: Path): Decision => path.at(-1)?.model.decision as Decision;

@@ -1,0 +1,27 @@
+/**
+ * A process that drives a path of the protocol and kills itself at a commit: `protocol.child.ts FILE PATH PHASE NTH`, where the path is
+ * a file with a list of happenings. Ends by itself only where it does not come to it.
+ */
+
+import { readFileSync } from "node:fs";
+import type { Decision } from "../decision.ts";
+import { BEGINNING, type Happening, happen } from "../model.ts";
+import { Drive } from "./drive.ts";
+import type { Phase } from "./quick-world.ts";
+
+const [file = "", place = "", phase, nth] = process.argv.slice(2);
+const happenings = JSON.parse(readFileSync(place, "utf8")) as readonly Happening[];
+let model = BEGINNING;
+const steps = happenings.map((happening) => {
+  model = happen(model, happening);
+  return { happening, model };
+});
+const drive = new Drive(model.decision as Decision);
+drive.world.use(file);
+let left = Number(nth);
+drive.world.onCommit = (at: Phase) => {
+  if (at === phase && --left === 0) process.kill(process.pid, "SIGKILL");
+};
+await drive.open();
+for (const step of steps) await drive.happen(step.happening, step.model);
+await drive.end();

@@ -1,0 +1,47 @@
+/** Which paths of the protocol are driven, and from which step on they are new. */
+
+import { BEGINNING, statesOf } from "../model.ts";
+import type { Path } from "./graph.ts";
+
+/** A path, and its first step that no path before it has. */
+export interface Sampled {
+  readonly path: Path;
+  readonly from: number;
+}
+
+/** Those that no other one begins with. */
+export function whole(paths: readonly Path[]): Path[] {
+  const passed = new Set(paths.flatMap((path) => path.slice(0, -1)));
+  return paths.filter((path) => !passed.has(path.at(-1) as Path[number]));
+}
+
+/** First those that cover each way in which states change, whatever the decision; then `more`, evenly of the rest. */
+export function choose(paths: readonly Path[], more: number): Sampled[] {
+  const seen = new Set<string>();
+  const covers = (path: Path) => {
+    const before = seen.size;
+    for (const shape of shapesOf(path)) seen.add(shape);
+    return seen.size > before;
+  };
+  const covering = paths.filter(covers);
+  const rest = paths.filter((path) => !covering.includes(path));
+  const isChosen = evenly(more, rest.length);
+  const driven = new Set<Path[number]>();
+  return [...covering, ...rest.filter(() => isChosen())].map((path) => {
+    const from = path.findIndex((step) => !driven.has(step));
+    for (const step of path) driven.add(step);
+    return { path, from };
+  });
+}
+
+const shapesOf = (path: Path): string[] =>
+  path.map(({ happening, model }, index) =>
+    JSON.stringify([happening.type === "setting" ? null : happening, statesOf(path[index - 1]?.model ?? BEGINNING), statesOf(model)]),
+  );
+
+/** Every nth of all, so that as many as `atMost` are taken, evenly. */
+export function evenly(atMost: number, ofAll: number): () => boolean {
+  const part = Math.min(1, atMost / ofAll);
+  let seen = 0;
+  return () => Math.floor(++seen * part) > Math.floor((seen - 1) * part);
+}

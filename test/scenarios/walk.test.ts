@@ -1,0 +1,42 @@
+/**
+ * Random walks over the protocol of a turn, on the real runtime beside the model: tried, refused, aborted, killed at any commit.
+ *
+ * A failure prints fast-check's seed and the shortest walk as a line; a line that found a fault becomes one of `FOUND`. To see it again:
+ * `HOLDFAST_SEED=… HOLDFAST_PATH=… npm test -- test/scenarios/walk`. To walk more: `HOLDFAST_WALKS=5000`.
+ */
+
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import "../agent/world.ts";
+import { anyWalk, commandsOf, go, tally, textOf, walkOf } from "./protocol/walk.ts";
+
+const seed = Number(process.env.HOLDFAST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const path = process.env.HOLDFAST_PATH;
+const walks = Number(process.env.HOLDFAST_WALKS ?? 60);
+
+/** Walks on which a fault was found. */
+const FOUND: readonly string[] = [];
+
+afterAll(() => console.log(`seed ${seed}: ${JSON.stringify(tally)}`));
+
+describe("a walk over the protocol", () => {
+  it("never leads where the model does not", { timeout: 3_600_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(anyWalk(24), ({ decision, commands }) => go(decision, commands)),
+      { seed, numRuns: walks, ...(path === undefined ? {} : { path }) },
+    );
+  });
+
+  it.each(FOUND)("that found a fault once finds none any more: %s", async (line) => {
+    const walk = walkOf(line);
+    await go(walk.decision, commandsOf(walk));
+  });
+
+  it("can be written down as a line, and gone again", async () => {
+    const line = "commit: request, stop !inside 1, resume, step.ends, restart killed";
+    expect(textOf(walkOf(line))).toBe(line);
+    const before = { ...tally };
+    await go("commit", commandsOf(walkOf(line)));
+    expect(tally).toMatchObject({ walks: before.walks + 1, deaths: before.deaths + 1 });
+  });
+});
