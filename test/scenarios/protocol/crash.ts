@@ -90,7 +90,7 @@ export async function recover(decision: Decision, death: Death): Promise<void> {
       await drive.agrees(model, `${owner} ${when}`);
       const found = world.reader.entries({ limit: 1000 });
       assert.deepEqual(found.slice(0, journal.length), journal, `${owner} ${when}: what was in the journal is not there as it was`);
-      drive.verify(`${owner} ${when}`);
+      await drive.verify(model, `${owner} ${when}`);
       model = restarted(model);
     }
   } finally {
@@ -123,7 +123,7 @@ export async function drivePath(path: Path, { from, isCrash }: Driving): Promise
       await drive.happen(happening, model);
     }
     world.onCommit = () => {};
-    drive.verify("at the end of the path");
+    await drive.verify((path.at(-1) as PathStep).model, "at the end of the path");
     for (const death of deaths) await recover(decision, death);
     return deaths.length;
   } catch (error) {
@@ -159,7 +159,7 @@ async function failsAt(path: Path, fault: StoreFault): Promise<boolean> {
     const next = nextState(world.reader, between(before, model), when);
     await drive.next(() => world.die());
     await drive.agrees(next, when);
-    drive.verify(when);
+    await drive.verify(next, when);
     return true;
   } finally {
     await drive.end();

@@ -7,10 +7,11 @@ import { until } from "../../../src/testing/exercise-machine-stage.ts";
 import { Oracle } from "../../simulation/oracle.ts";
 import { type Decision, surroundingsOf } from "../decision.ts";
 import type { Act } from "../matrix/act.ts";
+import { bounded } from "../matrix/bound.ts";
 import { executors } from "../matrix/path.ts";
 import { Play } from "../matrix/play.ts";
-import { ADDRESSES, type Happening, live, type Model, standingAt } from "../model.ts";
-import { TURN } from "../turn.ts";
+import { ADDRESSES, type Happening, hasEnded, live, type Model, standingAt } from "../model.ts";
+import { HANDOFF, TURN } from "../turn.ts";
 import { QuickWorld } from "./quick-world.ts";
 
 /** Everywhere that the backend stands still until the path goes on; `original-run#1` is every play's. */
@@ -102,11 +103,26 @@ export class Drive {
     );
   }
 
-  /** Everything that was stored can be folded, and nobody is left waiting. */
-  verify(when: string): void {
+  /** Everything that was stored can be folded, and whoever waits for what is over has been told. */
+  async verify(model: Model, when: string): Promise<void> {
     const damage = new Set(this.play.damage);
     const faults = this.world.holdfast.verify().faults.filter(({ code }) => !damage.has(code));
     assert.deepEqual(faults, [], `${when}: what is stored is not what the journals give`);
+    for (const waiter of this.#waiters(model))
+      await bounded(
+        waiter.catch(() => {}),
+        `${when}: somebody was left waiting`,
+      );
+  }
+
+  /** What the model says has been answered: how runs end, and whether the handoff was held and sealed. */
+  #waiters(model: Model): Promise<unknown>[] {
+    const { play } = this;
+    const runs = [TURN.runId, HANDOFF.successorRunId].filter((run) => hasEnded(model, `run/${run}`)).map((run) => play.run(run).end());
+    const { handoff } = play;
+    return handoff && (hasEnded(model, `handoff/${HANDOFF.id}`) || hasEnded(model, `run/${TURN.runId}`))
+      ? [...runs, handoff.ready, handoff.sealed]
+      : runs;
   }
 
   async end(): Promise<void> {

@@ -88,6 +88,22 @@ function isOver(model: Model): boolean {
   );
 }
 
+/** States from which the turn cannot come to its end, whatever anybody does, unless a process ends: somebody would wait for ever. */
+export function stranded({ states, edges }: Protocol): Path[] {
+  const before = new Map<string, string[]>();
+  for (const path of edges) {
+    if (path.at(-1)?.happening.type === "restart") continue;
+    const [from, to] = [keyOf(path.at(-2)?.model ?? BEGINNING), keyOf((path.at(-1) as PathStep).model)];
+    before.set(to, [...(before.get(to) ?? []), from]);
+  }
+  const ending = new Set(
+    states.filter((path) => isOver((path.at(-1) as PathStep).model)).map((path) => keyOf((path.at(-1) as PathStep).model)),
+  );
+  // What is added while it is gone through is gone through as well.
+  for (const key of ending) for (const one of before.get(key) ?? []) ending.add(one);
+  return states.filter((path) => !ending.has(keyOf((path.at(-1) as PathStep).model)));
+}
+
 /** What a path does, for people. */
 export const textOf = (path: Path): string =>
   path.map(({ happening: { type, ...rest } }) => [type, ...Object.values(rest)].join(" ")).join(", ");

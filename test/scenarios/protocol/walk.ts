@@ -147,7 +147,7 @@ export async function go(decision: Decision, commands: Iterable<fc.AsyncCommand<
     const place = { model: happen(happen(BEGINNING, { type: "setting", decision }), { type: "start" }) };
     await drive.happen({ type: "start" }, place.model);
     await fc.asyncModelRun(() => ({ model: place, real: drive }), commands);
-    drive.verify("at the end of the walk");
+    await drive.verify(place.model, "at the end of the walk");
     await drive.happen({ type: "restart", how: "killed" }, restarted(place.model));
   } catch (error) {
     throw new Error(`${decision}: ${[...commands].join(", ")}\n${(error as Error).message}`, { cause: error });
