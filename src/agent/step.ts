@@ -150,13 +150,18 @@ async function stepOnce(
   return checkReport(report, engine, runId);
 }
 
-function checkReport(given: unknown, engine: Engine, runId: string) {
+/** A report as the contract has it. Throws `step_report_invalid`. */
+export function parseReport(given: unknown): z.infer<typeof reportSchema> {
   const parsed = reportSchema.safeParse(given);
   if (!parsed.success) {
     const { path, message } = firstIssue(parsed.error);
     throw agentError("step_report_invalid", `the backend's report does not fit: ${path} ${message}`, { details: { path } });
   }
-  const report = parsed.data;
+  return parsed.data;
+}
+
+function checkReport(given: unknown, engine: Engine, runId: string) {
+  const report = parseReport(given);
   return {
     text: report.text ?? null,
     remainingSteps: report.remainingSteps ?? null,

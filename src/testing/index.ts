@@ -4,6 +4,8 @@ export type { FaultPoint, Probe } from "../actor/commit.ts";
 export type { Enclosure } from "../actor/transition.ts";
 export { memoryStore } from "../store/memory.ts";
 export { type ChildEnd, killAt, runChild } from "./child.ts";
+export { exerciseBackend } from "./exercise-backend.ts";
+export type { BackendLack, BackendPlace, ExerciseBackendOptions } from "./exercise-backend-option.ts";
 export { type Exercised, type ExerciseOptions, exerciseMachine } from "./exercise-machine.ts";
 export { exerciseStore, type OpenStore, type TestFramework } from "./exercise-store.ts";
 export { type FaultFilter, type FaultPoints, type FaultSubject, faultPoints } from "./fault-points.ts";

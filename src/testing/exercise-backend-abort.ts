@@ -1,0 +1,116 @@
+/** Promises about steps that are to end. For `exerciseBackend`. */
+
+import assert from "node:assert/strict";
+import type { StepReport } from "../agent/backend.ts";
+import type { ExerciseBackendOptions } from "./exercise-backend-option.ts";
+import type { Place, Promised } from "./exercise-backend-place.ts";
+import type { Trial } from "./exercise-backend-trial.ts";
+import { quiet, within } from "./exercise-backend-wait.ts";
+
+export function aborts(promised: Promised, { openStuck, without = [] }: ExerciseBackendOptions): void {
+  promised("ends soon where it is aborted before it begins", async (place) => {
+    const patience = new Patience(place);
+    const ended = Promise.withResolvers<void>();
+    const trial = await place.trial(() => ({
+      signal: () => AbortSignal.abort(),
+      around: async (working, { signal }) => {
+        try {
+          return await patience.with(working, signal);
+        } finally {
+          ended.resolve();
+        }
+      },
+    }));
+    const run = await trial.begin();
+    await Promise.race([ended.promise, run.end()]);
+    patience.assertEnough();
+  });
+  promised("ends soon where its turn is stopped, and the run ends cancelled", async (place) => {
+    await stopped(place, "open");
+  });
+  if (!without.includes("tools"))
+    promised("ends soon where its turn is stopped while a tool is at work, and the run ends cancelled", async (place) => {
+      const patience = new Patience(place);
+      const trial = await place.trial((self) => ({
+        at: async (moment, { runId, signal }) => {
+          if (moment !== "called") return;
+          await stop(self, runId);
+          // As a tool ends that heeds its signal.
+          signal.throwIfAborted();
+        },
+        around: (working, { signal }) => patience.with(working, signal),
+      }));
+      const { end } = await trial.play();
+      patience.assertEnough();
+      assert.equal(end.kind, "cancelled");
+    });
+  if (openStuck)
+    promised("ends soon where its turn is stopped while its model does not answer, and the run ends cancelled", async (place) => {
+      await stopped(place, "openStuck");
+    });
+}
+
+/** The turn is stopped as soon as its first step is under way. */
+async function stopped(place: Place, how: "open" | "openStuck"): Promise<void> {
+  const patience = new Patience(place);
+  let isSettled = false;
+  const trial = await place.trial((self) => ({
+    around: async (working, { runId, signal }) => {
+      const settle = () => {
+        isSettled = true;
+      };
+      working.then(settle, settle);
+      if (how === "openStuck") await quiet();
+      const endsByItself = isSettled;
+      const ended = patience.with(working, signal);
+      ended.catch(() => {});
+      await stop(self, runId);
+      if (how === "openStuck") assert(!endsByItself, "`openStuck` gives a backend whose first step ends by itself");
+      return ended;
+    },
+  }));
+  await trial.open(how);
+  const { end } = await trial.play();
+  patience.assertEnough();
+  assert.equal(end.kind, "cancelled");
+}
+
+/** Stops the run's turn; resolves when its signal is aborted. */
+function stop(trial: Trial, runId: string): Promise<void> {
+  return trial.holdfast
+    .run(runId)
+    .stop()
+    .catch((error) => {
+      // Another call of the same step was first.
+      if (error.code !== "stop_in_progress") throw error;
+    });
+}
+
+/** How long an aborted step is waited for. */
+class Patience {
+  readonly #ms: number;
+  #isOver = false;
+
+  constructor({ options: { soonMs = 4000 } }: Place) {
+    this.#ms = soonMs;
+  }
+
+  /** As the step, or rejects where it has not ended when the time is up, counted from the abort. */
+  async with(working: Promise<StepReport>, signal: AbortSignal): Promise<StepReport> {
+    const aborted = new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    const late = aborted
+      .then(() => within(this.#ms, working, "the step did not end"))
+      .catch((error) => {
+        if (error instanceof assert.AssertionError) this.#isOver = true;
+        throw error;
+      });
+    return Promise.race([working, late]);
+  }
+
+  assertEnough(): void {
+    assert(!this.#isOver, `a step whose signal was aborted has not ended within ${this.#ms} ms`);
+  }
+}

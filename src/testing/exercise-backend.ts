@@ -1,0 +1,48 @@
+/**
+ * The conformance suite of the backend contract (`agent/backend.ts`): what any backend promises, as tests.
+ *
+ * Drives the real runtime on roots in a temporary folder, and the contract directly. Works with any test framework that has `describe` and
+ * `test`; asserts with node:assert. The names of the tests are the promises. Next, group by group: exercise-backend-turn.ts,
+ * exercise-backend-tool.ts, exercise-backend-abort.ts, exercise-backend-continuation.ts; below them exercise-backend-trial.ts.
+ */
+
+import { aborts } from "./exercise-backend-abort.ts";
+import { compositions, deaths, drains, successions } from "./exercise-backend-continuation.ts";
+import type { ExerciseBackendOptions } from "./exercise-backend-option.ts";
+import { Place, type Promised } from "./exercise-backend-place.ts";
+import { tools } from "./exercise-backend-tool.ts";
+import { steps, turns } from "./exercise-backend-turn.ts";
+import type { TestFramework } from "./exercise-store.ts";
+
+/**
+ * Declares the conformance tests of one backend: its turn comes to its end; it keeps the four duties of the contract; it declares what lets it
+ * be handed off; it takes `flush` and `ended` at any time; and where its process is killed, a new one completes the turn. What a turn is
+ * without is said beforehand, so that nothing passes for want of a case. No promise waits for time to pass, unless it is broken.
+ */
+export function exerciseBackend(name: string, options: ExerciseBackendOptions, { describe, test }: TestFramework): void {
+  const group = (title: string, declare: (promised: Promised) => void) => {
+    const promises: Parameters<Promised>[] = [];
+    declare((...promise) => void promises.push(promise));
+    // Some frameworks take a group without a test for a fault.
+    if (promises.length > 0) describe(title, () => promises.forEach(([promise, body]) => void test(promise, () => inPlace(options, body))));
+  };
+  describe(`backend contract: ${name}`, () => {
+    group("a turn", turns);
+    group("one call of step is one step (duty 1)", steps);
+    group("all that a later step needs is in the transcript (duty 2)", (promised) => successions(promised, options));
+    group("work goes through callTool (duty 3)", (promised) => tools(promised, options));
+    group("an aborted step ends soon (duty 4)", (promised) => aborts(promised, options));
+    group("prepare", (promised) => compositions(promised, options));
+    group("flush and ended", drains);
+    group("a killed process", (promised) => deaths(promised, options));
+  });
+}
+
+async function inPlace(options: ExerciseBackendOptions, body: (place: Place) => Promise<void>): Promise<void> {
+  const place = new Place(options);
+  try {
+    await body(place);
+  } finally {
+    await place.end();
+  }
+}
