@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import type { ExerciseBackendOptions } from "./exercise-backend-option.ts";
 import type { Promised } from "./exercise-backend-place.ts";
+import type { WholeTurn } from "./exercise-backend-turn.ts";
 
 /** Calls of one turn that fail, at most: a backend that makes more goes on for ever. */
 const FAILING_CALLS = 256;
 
-export function tools(promised: Promised, { without = [] }: ExerciseBackendOptions): void {
+export function tools(promised: Promised, { without = [] }: ExerciseBackendOptions, whole: () => Promise<WholeTurn>): void {
   promised("has tools with unique names, descriptions, schemas, and a known way to reconcile", async (place) => {
     const { tools: all = [] } = await place.backend();
     for (const { name, description, parameters, reconcile, execute } of all) {
@@ -36,11 +37,10 @@ export function tools(promised: Promised, { without = [] }: ExerciseBackendOptio
     assert.deepEqual(folder.changes, [], "the folder was changed while no tool ran");
   });
   if (without.includes("tools")) return;
-  promised("calls tools that it has, with arguments that fit them", async (place) => {
-    const trial = await place.trial();
-    await trial.play();
-    for (const { name, args } of trial.seen.steps.flatMap(({ calls }) => calls)) {
-      const tool = trial.backend.tools?.find((candidate) => candidate.name === name);
+  promised("calls tools that it has, with arguments that fit them", async () => {
+    const { steps, tools: all } = await whole();
+    for (const { name, args } of steps.flatMap(({ calls }) => calls)) {
+      const tool = all.find((candidate) => candidate.name === name);
       assert(tool, `there is no tool ${name}`);
       const { error } = tool.parameters.safeParse(args);
       assert(error === undefined, `the arguments of ${name} do not fit: ${error?.message}`);

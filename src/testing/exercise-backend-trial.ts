@@ -200,7 +200,6 @@ export class Trial {
 
   #played(end: Played["end"]): Played {
     const facts = this.#turns.flatMap((id) => [...this.holdfast.readTurn(id).transcript()].map(({ fact }) => fact));
-    assert.deepEqual(this.holdfast.verify().faults, [], "the root is damaged");
     return {
       end,
       texts: facts.flatMap((fact) => (fact.type === "message.added" && fact.role === "assistant" ? [fact.text] : [])),

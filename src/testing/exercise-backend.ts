@@ -11,7 +11,7 @@ import { compositions, deaths, drains, successions } from "./exercise-backend-co
 import type { ExerciseBackendOptions } from "./exercise-backend-option.ts";
 import { Place, type Promised } from "./exercise-backend-place.ts";
 import { tools } from "./exercise-backend-tool.ts";
-import { steps, turns } from "./exercise-backend-turn.ts";
+import { playWhole, steps, turns, type WholeTurn } from "./exercise-backend-turn.ts";
 import type { TestFramework } from "./exercise-store.ts";
 
 /**
@@ -26,11 +26,16 @@ export function exerciseBackend(name: string, options: ExerciseBackendOptions, {
     // Some frameworks take a group without a test for a fault.
     if (promises.length > 0) describe(title, () => promises.forEach(([promise, body]) => void test(promise, () => inPlace(options, body))));
   };
+  let turn: Promise<WholeTurn> | undefined;
+  const whole = () => {
+    turn ??= inPlace(options, playWhole);
+    return turn;
+  };
   describe(`backend contract: ${name}`, () => {
-    group("a turn", turns);
+    group("a turn", (promised) => turns(promised, options, whole));
     group("one call of step is one step (duty 1)", steps);
     group("all that a later step needs is in the transcript (duty 2)", (promised) => successions(promised, options));
-    group("work goes through callTool (duty 3)", (promised) => tools(promised, options));
+    group("work goes through callTool (duty 3)", (promised) => tools(promised, options, whole));
     group("an aborted step ends soon (duty 4)", (promised) => aborts(promised, options));
     group("prepare", (promised) => compositions(promised, options));
     group("flush and ended", drains);
@@ -38,10 +43,10 @@ export function exerciseBackend(name: string, options: ExerciseBackendOptions, {
   });
 }
 
-async function inPlace(options: ExerciseBackendOptions, body: (place: Place) => Promise<void>): Promise<void> {
+async function inPlace<T>(options: ExerciseBackendOptions, body: (place: Place) => Promise<T>): Promise<T> {
   const place = new Place(options);
   try {
-    await body(place);
+    return await body(place);
   } finally {
     await place.end();
   }
