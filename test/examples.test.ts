@@ -20,6 +20,12 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
+/** Lines of an example as the pages show it. */
+function linesOf(example: string): number {
+  const text = readFileSync(join(import.meta.dirname, "../docs/examples", example), "utf8");
+  return (text.split("// ---")[1] ?? "").trim().split("\n").length;
+}
+
 describe("the examples in docs", () => {
   it("pay an order once with the engine alone", async () => {
     await import("../docs/examples/actors.ts");
@@ -66,7 +72,6 @@ describe("the examples in docs", () => {
     const tests: [string, () => Promise<void>][] = [];
     const declared = { describe: (_: string, body: () => void) => body(), test: (...one: (typeof tests)[0]) => void tests.push(one) };
     vi.doMock("node:test", () => ({ ...declared, default: declared }));
-    const example = "docs/examples/order-proof.ts";
     await import("../docs/examples/order-proof.ts");
     for (const [, body] of tests) await body();
     expect(tests.map(([name]) => name)).toEqual([
@@ -77,12 +82,19 @@ describe("the examples in docs", () => {
       "a failing store, on order.pay, chargeCard done",
       "a failing store, on order.pay, chargeCard failed",
     ]);
-    expect(
-      readFileSync(join(import.meta.dirname, "..", example), "utf8")
-        .split("// ---")[1]
-        ?.trim()
-        .split("\n").length,
-    ).toBeLessThan(20);
+    expect(linesOf("order-proof.ts")).toBeLessThan(20);
+    vi.doUnmock("node:test");
+  });
+
+  it("prove that a backend keeps its contract, in under 20 lines", async () => {
+    const tests: [string, () => Promise<void>][] = [];
+    const declared = { describe: (_: string, body: () => void) => body(), test: (...one: (typeof tests)[0]) => void tests.push(one) };
+    vi.doMock("node:test", () => ({ ...declared, default: declared }));
+    await import("../docs/examples/backend-proof.ts");
+    for (const [, body] of tests) await body();
+    expect(tests.map(([name]) => name)).toContain("comes to its end");
+    expect(tests).toHaveLength(29);
+    expect(linesOf("backend-proof.ts")).toBeLessThan(20);
     vi.doUnmock("node:test");
   });
 
