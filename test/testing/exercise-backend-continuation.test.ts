@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import { fakeComposition } from "../../src/index.ts";
+import type { BackendPlace, ExerciseBackendOptions } from "../../src/testing/index.ts";
 import {
   aborted,
   breakNothingElse,
@@ -12,6 +13,7 @@ import {
   killed,
   note,
   parts,
+  patient,
   report,
   said,
   same,
@@ -20,35 +22,56 @@ import {
 
 let processes = 0;
 
+const silent = "ends soon where its turn is stopped while its model does not answer, and the run ends cancelled";
+const early = "ends soon where it is aborted before it begins";
+const stopped = "ends soon where its turn is stopped, and the run ends cancelled";
+
+/** A backend that hangs: once it does, it is not waited for. Until then there is all the time that a loaded machine takes. */
+function hanging(
+  fault: string,
+  breaks: readonly string[],
+  made: (hang: () => Promise<never>) => Pick<ExerciseBackendOptions, "open" | "openStuck">,
+): Fault {
+  let isHanging = false;
+  const { open, openStuck } = made(() => {
+    isHanging = true;
+    return new Promise(() => {});
+  });
+  const fresh = (place: BackendPlace) => {
+    isHanging = false;
+    return open(place);
+  };
+  const options: Partial<ExerciseBackendOptions> = {
+    ...(openStuck ? { openStuck } : {}),
+    get soonMs() {
+      return isHanging ? 20 : patient.soonMs;
+    },
+  };
+  return { fault, open: fresh, options, breaks, saying: "has not ended within 20 ms" };
+}
+
 const faults: readonly Fault[] = [
-  {
-    fault: "does not heed the signal while its model is silent",
+  hanging("does not heed the signal while its model is silent", [silent], (hang) => ({
     open: () => parts(),
-    options: { openStuck: () => parts({ step: () => new Promise(() => {}) }), soonMs: 20 },
-    breaks: ["ends soon where its turn is stopped while its model does not answer, and the run ends cancelled"],
-    saying: "has not ended within 20 ms",
-  },
-  {
-    fault: "waits for ever where its signal is aborted already",
-    open: () => parts({ step: stepping(({ signal }) => signal.aborted && new Promise(() => {})) }),
-    options: { soonMs: 20 },
-    breaks: ["ends soon where it is aborted before it begins"],
-    saying: "has not ended within 20 ms",
-  },
-  {
-    fault: "waits for ever where a tool was aborted",
+    openStuck: () => parts({ step: hang }),
+  })),
+  hanging("waits for ever where its signal is aborted already", [early], (hang) => ({
+    open: () => parts({ step: stepping(({ signal }) => signal.aborted && hang()) }),
+  })),
+  hanging("waits for ever once its signal is aborted", [early, stopped, aborted], (hang) => ({
     open: () =>
       parts({
         step: async (input) => {
+          const { signal } = input;
+          const end = signal.aborted
+            ? hang()
+            : new Promise<never>((_, reject) => signal.addEventListener("abort", () => hang().catch(reject)));
           const part = said(input) + 1;
-          const outcome = await input.callTool("note", { part });
-          return !outcome.ok && outcome.error.code === "tool_aborted" ? new Promise(() => {}) : report(part);
+          await input.callTool("note", { part }).catch(() => {});
+          return signal.aborted ? end : report(part);
         },
       }),
-    options: { soonMs: 20 },
-    breaks: [aborted],
-    saying: "has not ended within 20 ms",
-  },
+  })),
   {
     fault: "names its process as the revision of its composer",
     open: () => {

@@ -168,6 +168,11 @@ describe("the conformance suite of the backend contract", () => {
     expect(await broken(() => parts())).toEqual({});
   });
 
+  it("holds for one with a tool after which nobody goes on: where its call is cut off, the turn is parked", async () => {
+    const { reconcile: _, ...final } = note;
+    expect(await broken(() => parts({ tools: [final] }))).toEqual({});
+  });
+
   breakNothingElse(faults);
 
   it("says what a report does not fit in, and that a turn has no end, whatever else breaks by it", async () => {
