@@ -2,6 +2,7 @@
 
 export type { FaultPoint, Probe } from "../actor/commit.ts";
 export type { Enclosure } from "../actor/transition.ts";
+export { type FakeBackendOptions, fakeBackend, fakeComposition, type Script, type ScriptedStep } from "../backend/fake.ts";
 export { memoryStore } from "../store/memory.ts";
 export { type ChildEnd, killAt, runChild } from "./child.ts";
 export { exerciseBackend } from "./exercise-backend.ts";
