@@ -111,27 +111,27 @@ export const takeAnswer = [
   },
 ] as const;
 
-/** What every end but the seal does: it states the outcome and tells all who wait for it. */
-export const finish = [
-  "toolsUnknown",
-  "runEnded",
-  closeInteraction,
-  {
-    type: "deliver",
-    params: ({ context }: { context: Context }) => ({ to: toHandoff(context), event: { type: "run.ended", outcome: outcomeOf(context) } }),
-  },
-  {
-    type: "deliver",
-    params: ({ context }: { context: Context }) => ({
-      to: toCreator(context),
-      event: { type: "successor.ended", outcome: outcomeOf(context) },
-    }),
-  },
-  {
-    type: "deliver",
-    params: ({ context }: { context: Context }) => ({
-      to: toSession(context),
-      event: { type: "turn.ended", runId: context.runId, outcome: outcomeOf(context) },
-    }),
-  },
-] as const;
+const tellHandoff = {
+  type: "deliver",
+  params: ({ context }: { context: Context }) => ({ to: toHandoff(context), event: { type: "run.ended", outcome: outcomeOf(context) } }),
+} as const;
+const tellCreator = {
+  type: "deliver",
+  params: ({ context }: { context: Context }) => ({
+    to: toCreator(context),
+    event: { type: "successor.ended", outcome: outcomeOf(context) },
+  }),
+} as const;
+const tellSession = {
+  type: "deliver",
+  params: ({ context }: { context: Context }) => ({
+    to: toSession(context),
+    event: { type: "turn.ended", runId: context.runId, outcome: outcomeOf(context) },
+  }),
+} as const;
+
+/** What the end after a whole step does: it states the outcome and tells all who wait for it. Nothing is open then. */
+export const complete = ["runEnded", tellHandoff, tellSession] as const;
+
+/** What every other end but the seal does: it also says what stays open, and that nobody will take it. */
+export const finish = ["toolsUnknown", "runEnded", closeInteraction, tellHandoff, tellCreator, tellSession] as const;

@@ -11,6 +11,7 @@ import { actions } from "./run-action.ts";
 import {
   announceWaiting,
   ask,
+  complete,
   finish,
   holdWaiting,
   listen,
@@ -224,7 +225,7 @@ export const run = setup({ ...rules })
           },
         ],
       },
-      completed: { type: "final", description: "The turn is done: the model ended it, or no step was left.", entry: finish },
+      completed: { type: "final", description: "The turn is done: the model ended it, or no step was left.", entry: complete },
       failed: {
         type: "final",
         tags: "resumable",

@@ -42,7 +42,7 @@ const tellSession = {
   }),
 } as const;
 
-const propose = { "plan.propose": { target: "proposed", actions: ["proposed", "recordProposal"] } } as const;
+const propose = { "plan.propose": { actions: ["proposed", "recordProposal"] } } as const;
 const approve = {
   "plan.approve": { guard: "revisionIsPending", target: "active", actions: ["approved", "recordApproval"] },
 } as const;
@@ -158,10 +158,11 @@ export const workPlan = base
           ],
           "plan.interrupt": interrupt,
           "plan.recover": { ...interrupt, guard: "lastTurnHasEnded" },
-          "turn.ended": [
-            { guard: "turnWasCutShort", target: "interrupted", actions: ["recordTurnEnd", "recordInterruption", "interrupted"] },
-            { actions: "recordTurnEnd" },
-          ],
+          "turn.ended": {
+            guard: "turnWasCutShort",
+            target: "interrupted",
+            actions: ["recordTurnEnd", "recordInterruption", "interrupted"],
+          },
         },
       },
       interrupted: {
@@ -173,7 +174,7 @@ export const workPlan = base
       revised: {
         tags: ["interrupted", "pending"],
         description: "The execution is interrupted, and a revision awaits approval in its place.",
-        on: { "plan.propose": { ...propose["plan.propose"], target: "revised" }, ...approve, ...resume },
+        on: { ...propose, ...approve, ...resume },
       },
       completed: {
         type: "final",

@@ -58,7 +58,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "requested", when: stop, to: "ignored: not_sealed" },
   { given: "boundary", when: committed, to: "paused" },
   { given: "boundary", when: withdrawn, to: "cancelled", facts: ["handoff.ended"] },
-  { given: "boundary", when: ended, to: "declined", facts: ["handoff.ended"] },
+  { given: "boundary", when: ended, to: "declined", facts: ["handoff.ended"], context: { outcome: cancelled } },
   { given: "boundary", when: resume(), to: "ignored: not_sealed" },
   { given: "paused", when: sealed, to: "sealed", context: { seal, sealSeq: 7 } },
   { given: "paused", when: ended, to: "failed", facts: ["handoff.ended"], context: { outcome: cancelled } },

@@ -117,6 +117,7 @@ const sealed = {
   facts: ["run.sealed"],
   requests: ["handoff/handoff-1 ! handoff.sealed", "session/session-1 ! turn.sealed"],
 };
+const stopped = { outcome: { kind: "cancelled", by: "user" } };
 const failure = (code: string) => ({ outcome: { kind: "failed", error: { code, message: expect.any(String) }, drift: [] } });
 const step = (number: number, maxSteps: number) => `step ${JSON.stringify({ step: number, maxSteps })}`;
 
@@ -142,7 +143,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "preparing", when: request(), to: "preparing", ...requested, context: { handoff: ids } },
   { given: "preparing", when: request({ successorRunId: "run-1" }), to: "ignored: successor_not_new" },
   { given: "preparing", when: cancel(), to: "ignored: handoff_not_pending" },
-  { given: "preparing", when: stop, to: "cancelled", ...over, context: { outcome: { kind: "cancelled", by: "user" } } },
+  { given: "preparing", when: stop, to: "cancelled", ...over, context: stopped },
   { given: "preparing", when: reopened, to: "failed", ...over, context: failure("interrupted_before_dispatch") },
   { given: "preparing, requested", when: request({ handoffId: "other" }), to: "ignored: handoff_in_progress" },
   {
@@ -210,6 +211,14 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     facts: ["composition.recorded", "run.waiting"],
     requests: [waits, listens],
     context: { stepsTaken: 0 },
+  },
+  {
+    // Nobody will wait for the answer any more.
+    given: "preparing a successor that asks",
+    when: unprepared,
+    to: "failed",
+    facts: ["run.ended"],
+    requests: [closes, "handoff/handoff-0 ! successor.ended", toSession],
   },
   {
     given: "preparing again",
@@ -281,7 +290,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     when: stop,
     to: "running.stopping",
     requests: ["abort step"],
-    context: { outcome: { kind: "cancelled", by: "user" } },
+    context: stopped,
   },
   { given: "stepping", when: request(), to: "running.stepping", ...requested },
   { given: "stepping", when: request({ successorRunId: "run-1" }), to: "ignored: successor_not_new" },
@@ -363,12 +372,12 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   // Stopping.
   { given: "stopping", when: goOn, to: "cancelled", facts: ["message.added", "run.ended"], requests: [toSession] },
   { given: "stopping", when: ask, to: "cancelled", facts: ["message.added", "run.ended"], requests: [toSession] },
-  { given: "stopping", when: stepFailed, to: "cancelled", ...over, context: { outcome: { kind: "cancelled", by: "user" } } },
+  { given: "stopping", when: stepFailed, to: "cancelled", ...over, context: stopped },
   { given: "stopping", when: aborted, to: "cancelled", ...over },
   { given: "stopping", when: unknown, to: "cancelled", ...over },
   { given: "stopping", when: reopened, to: "cancelled", ...over },
   { given: "stopping", when: call(), to: "ignored: run_stopping" },
-  { given: "stopping with a call", when: settle(), to: "running.stopping", facts: ["tool.settled"] },
+  { given: "stopping with a call", when: settle(), to: "running.stopping", facts: ["tool.settled"], context: { openCalls: [] } },
   { given: "stopping with a call", when: settle("other"), to: "ignored: call_unknown" },
   { given: "stopping with a call", when: aborted, to: "cancelled", facts: ["tool.unknown", "run.ended"], requests: [toSession] },
   { given: "stopping, requested", when: aborted, to: "cancelled", ...overInHandoff },
@@ -392,7 +401,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     facts: ["permission.decided"],
     requests: ["session/session-1 ! turn.running", step(2, 2)],
   },
-  { given: "waiting", when: stop, to: "cancelled", facts: ["run.ended"], requests: [closes, toSession] },
+  { given: "waiting", when: stop, to: "cancelled", facts: ["run.ended"], requests: [closes, toSession], context: stopped },
   {
     given: "waiting",
     when: request(),
@@ -432,7 +441,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     context: { handoff: null, preview: null, heldFrom: null },
   },
   { given: "boundary", when: cancel("other"), to: "ignored: handoff_not_pending" },
-  { given: "boundary", when: stop, to: "cancelled", ...overInHandoff },
+  { given: "boundary", when: stop, to: "cancelled", ...overInHandoff, context: stopped },
   { given: "boundary", when: reopened, to: "failed", ...overInHandoff, context: failure("interrupted_at_boundary") },
   { given: "boundary", when: request(), to: "ignored: handoff_in_progress" },
   { given: "boundary without composition", when: commit(), to: "ignored: composition_not_durable" },
@@ -457,8 +466,9 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     to: "waiting",
     facts: ["handoff.cancelled"],
     requests: [withdrawn, listens],
-    context: { interaction: question },
+    context: { interaction: question, handoff: null, preview: null, heldFrom: null },
   },
+  { given: "boundary from waiting", when: cancel("other"), to: "ignored: handoff_not_pending" },
   { given: "boundary from waiting", when: answer(), to: "ignored: interaction_not_open" },
   {
     given: "boundary from waiting",
@@ -475,7 +485,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "paused", when: unflushed, to: "sealed", ...sealed },
   { given: "paused", when: broken, to: "failed", ...overInHandoff, context: failure("effect_failed") },
   { given: "stepping", when: broken, to: "ignored: run_not_active" },
-  { given: "paused", when: stop, to: "cancelled", ...overInHandoff },
+  { given: "paused", when: stop, to: "cancelled", ...overInHandoff, context: stopped },
   { given: "paused", when: cancel(), to: "ignored: handoff_not_pending" },
   { given: "paused", when: commit(), to: "ignored: not_held" },
   { given: "paused", when: reopened, to: "ignored" },
@@ -525,6 +535,7 @@ describe("creating a run", () => {
       facts: ["run.opened", "run.ended"],
       requests: 2,
     });
+    expect(table.create("stopped before its dispatch").facts.at(-1)).toEqual({ type: "run.ended", kind: "cancelled", by: "user" });
   });
 
   it.each([

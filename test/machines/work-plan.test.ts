@@ -109,6 +109,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     to: "completed",
     facts: ["plan.updated", "plan.ended"],
     requests: toSession,
+    context: execution({ steps: stepsOf("completed", "skipped") }),
   },
   {
     given: "active, one step done",
