@@ -30,6 +30,12 @@ import { KeyedTable, PlacedTable, SequenceIndex, UndoLog } from "./memory-table.
 
 type Ordinal = { readonly ordinal: number };
 
+const ofActor = ({ actor }: { readonly actor: string }) => [actor];
+
+/** Groups of actors. */
+const UNFINISHED = "unfinished";
+const SET_ASIDE = "set aside";
+
 /** The one row about the root itself. */
 export interface RootRow extends Watermarks {
   readonly epoch: number;
@@ -45,13 +51,16 @@ export interface RootRow extends Watermarks {
 /** Everything that one memory store holds. */
 export class Tables {
   readonly log = new UndoLog();
-  readonly actors = new KeyedTable<ActorRow>(this.log);
+  readonly actors = new KeyedTable<ActorRow>(this.log, ({ status, quarantine }) => [
+    ...(status === "active" ? [UNFINISHED] : []),
+    ...(quarantine ? [SET_ASIDE] : []),
+  ]);
   readonly journal = new PlacedTable<JournalRow>(this.log);
   readonly journalOf = new SequenceIndex<PlacedJournalRow>(this.log);
-  readonly answers = new KeyedTable<AnswerRow>(this.log);
-  readonly identities = new KeyedTable<{ name: string; actor: string }>(this.log);
-  readonly effects = new KeyedTable<EffectRow>(this.log);
-  readonly timers = new KeyedTable<TimerRow>(this.log);
+  readonly answers = new KeyedTable<AnswerRow>(this.log, ofActor);
+  readonly identities = new KeyedTable<{ name: string; actor: string }>(this.log, ofActor);
+  readonly effects = new KeyedTable<EffectRow>(this.log, ofActor);
+  readonly timers = new KeyedTable<TimerRow>(this.log, ofActor);
   readonly deadLetters = new PlacedTable<DeadLetterRow>(this.log);
   readonly blobs = new KeyedTable<{ readonly digest: string; readonly storedMs: number; readonly bytes: Uint8Array }>(this.log);
   readonly tombstones = new KeyedTable<TombstoneRow>(this.log);
@@ -104,7 +113,8 @@ export class MemoryReader implements StoreReader {
       (filter.quarantined === undefined || (row.quarantine !== null) === filter.quarantined) &&
       (filter.epochBelow === undefined || row.epoch < filter.epochBelow) &&
       (filter.updatedBeforeMs === undefined || row.updatedMs < filter.updatedBeforeMs);
-    return this.tables.actors.page(pageBounds(page), fits);
+    const group = filter.quarantined === true ? SET_ASIDE : filter.status === "active" ? UNFINISHED : undefined;
+    return this.tables.actors.page(pageBounds(page), fits, group);
   }
 
   journal(actor: string, page: Page): PlacedJournalRow[] {
@@ -128,7 +138,7 @@ export class MemoryReader implements StoreReader {
   }
 
   identities(actor: string): string[] {
-    const names = this.tables.identities.all((row) => row.actor === actor).map((row) => row.name);
+    const names = this.tables.identities.of(actor).map((row) => row.name);
     return names.sort(inBytes);
   }
 
@@ -137,9 +147,8 @@ export class MemoryReader implements StoreReader {
   }
 
   effects(filter: { actor?: string; state?: EffectRow["state"] }, page: Page): (EffectRow & Ordinal)[] {
-    const fits = (row: EffectRow) =>
-      (filter.actor === undefined || row.actor === filter.actor) && (filter.state === undefined || row.state === filter.state);
-    return this.tables.effects.page(pageBounds(page), fits);
+    const fits = (row: EffectRow) => filter.state === undefined || row.state === filter.state;
+    return this.tables.effects.page(pageBounds(page), fits, filter.actor);
   }
 
   startableEffects(page: Page): StartableEffectRow[] {
@@ -160,7 +169,7 @@ export class MemoryReader implements StoreReader {
   }
 
   timers(filter: { actor?: string }, page: Page): (TimerRow & Ordinal)[] {
-    return this.tables.timers.page(pageBounds(page), (row) => filter.actor === undefined || row.actor === filter.actor);
+    return this.tables.timers.page(pageBounds(page), () => true, filter.actor);
   }
 
   dueTimers(untilMs: number, limit: number): (TimerRow & Ordinal)[] {
@@ -176,7 +185,7 @@ export class MemoryReader implements StoreReader {
 
   unfinishedMachines(): UnfinishedMachine[] {
     const found = new Map<string, UnfinishedMachine>();
-    for (const { machine, version, definition } of this.tables.actors.all((row) => row.status === "active"))
+    for (const { machine, version, definition } of this.tables.actors.of(UNFINISHED))
       found.set(JSON.stringify([machine, version, definition]), { machine, version, definition });
     return [...found.values()].sort(
       (a, b) => inBytes(a.machine, b.machine) || inBytes(a.version, b.version) || inBytes(a.definition, b.definition),

@@ -24,41 +24,75 @@ export class UndoLog {
   }
 }
 
-/** Rows by key, listed in the order of their ordinals. A used ordinal is not given out again. Rows are frozen, so they can be handed out. */
-export class KeyedTable<Row extends object> {
-  readonly #log: UndoLog;
-  #entries = new Map<string, { readonly ordinal: number; readonly row: Row }>();
-  #lastOrdinal = 0;
-  /** False after a deletion was taken back: a Map puts the returned entry at its end. */
+interface Placed<Row> {
+  readonly ordinal: number;
+  readonly row: Row;
+}
+
+/** Rows by key, in the order of their ordinals. */
+class Ordered<Row> {
+  #entries = new Map<string, Placed<Row>>();
+  #last = 0;
   #inOrder = true;
 
-  constructor(log: UndoLog) {
-    this.#log = log;
+  get size(): number {
+    return this.#entries.size;
   }
 
-  get(key: string): Row | undefined {
-    return this.#entries.get(key)?.row;
+  get(key: string): Placed<Row> | undefined {
+    return this.#entries.get(key);
   }
 
-  put(key: string, row: Row): void {
-    const before = this.#entries.get(key);
-    if (before) {
-      this.#log.add(() => this.#entries.set(key, before));
-    } else {
-      this.#lastOrdinal++;
-      this.#log.add(() => this.#entries.delete(key));
-    }
-    this.#entries.set(key, { ordinal: before?.ordinal ?? this.#lastOrdinal, row: Object.freeze(row) });
+  set(key: string, placed: Placed<Row>): void {
+    // A Map puts what comes back, or comes late, at its end.
+    if (placed.ordinal < this.#last && !this.#entries.has(key)) this.#inOrder = false;
+    this.#last = Math.max(this.#last, placed.ordinal);
+    this.#entries.set(key, placed);
   }
 
   delete(key: string): void {
-    const before = this.#entries.get(key);
-    if (!before) return;
     this.#entries.delete(key);
-    this.#log.add(() => {
-      this.#entries.set(key, before);
-      this.#inOrder = false;
-    });
+  }
+
+  values(): Iterable<Placed<Row>> {
+    if (!this.#inOrder) this.#entries = new Map([...this.#entries].sort(([, a], [, b]) => a.ordinal - b.ordinal));
+    this.#inOrder = true;
+    return this.#entries.values();
+  }
+}
+
+/**
+ * Rows by key, listed in the order of their ordinals. A used ordinal is not given out again. Rows are frozen, so they can be handed out.
+ * `groupsOf` names the groups that a row belongs to: a group is listed without a look at any other row.
+ */
+export class KeyedTable<Row extends object> {
+  readonly #log: UndoLog;
+  readonly #groupsOf: (row: Row) => readonly string[];
+  readonly #rows = new Ordered<Row>();
+  readonly #groups = new Map<string, Ordered<Row>>();
+  #lastOrdinal = 0;
+
+  constructor(log: UndoLog, groupsOf: (row: Row) => readonly string[] = () => []) {
+    this.#log = log;
+    this.#groupsOf = groupsOf;
+  }
+
+  get(key: string): Row | undefined {
+    return this.#rows.get(key)?.row;
+  }
+
+  put(key: string, row: Row): void {
+    const before = this.#rows.get(key);
+    const after = { ordinal: before?.ordinal ?? ++this.#lastOrdinal, row: Object.freeze(row) };
+    this.#place(key, before, after);
+    this.#log.add(() => this.#place(key, after, before));
+  }
+
+  delete(key: string): void {
+    const before = this.#rows.get(key);
+    if (!before) return;
+    this.#place(key, before, undefined);
+    this.#log.add(() => this.#place(key, undefined, before));
   }
 
   /** All rows that fit, in the order of their ordinals. */
@@ -66,18 +100,43 @@ export class KeyedTable<Row extends object> {
     return this.page({ after: 0, limit: Infinity }, fits);
   }
 
-  /** Rows that fit, with an ordinal above `after`, at most `limit`. */
-  page(bounds: { readonly after: number; readonly limit: number }, fits: (row: Row) => boolean): (Row & { readonly ordinal: number })[] {
-    if (!this.#inOrder) {
-      this.#entries = new Map([...this.#entries].sort(([, a], [, b]) => a.ordinal - b.ordinal));
-      this.#inOrder = true;
-    }
+  /** All rows of a group, in the order of their ordinals. */
+  of(group: string): (Row & { readonly ordinal: number })[] {
+    return this.page({ after: 0, limit: Infinity }, () => true, group);
+  }
+
+  /** Rows that fit, with an ordinal above `after`, at most `limit`; only of one group, where it is named. */
+  page(
+    bounds: { readonly after: number; readonly limit: number },
+    fits: (row: Row) => boolean,
+    group?: string,
+  ): (Row & { readonly ordinal: number })[] {
+    const rows = group === undefined ? this.#rows : this.#groups.get(group);
     const found: (Row & { readonly ordinal: number })[] = [];
-    for (const { ordinal, row } of this.#entries.values()) {
+    for (const { ordinal, row } of rows?.values() ?? []) {
       if (found.length >= bounds.limit) break;
       if (ordinal > bounds.after && fits(row)) found.push({ ...row, ordinal });
     }
     return found;
+  }
+
+  /** Puts `after` in the place of `before`; undefined: there is no row. */
+  #place(key: string, before: Placed<Row> | undefined, after: Placed<Row> | undefined): void {
+    const joined = after ? this.#groupsOf(after.row) : [];
+    for (const group of before ? this.#groupsOf(before.row) : []) if (!joined.includes(group)) this.#leave(group, key);
+    if (after) this.#rows.set(key, after);
+    else this.#rows.delete(key);
+    for (const group of joined) {
+      const members = this.#groups.get(group) ?? new Ordered<Row>();
+      this.#groups.set(group, members);
+      members.set(key, after as Placed<Row>);
+    }
+  }
+
+  #leave(group: string, key: string): void {
+    const members = this.#groups.get(group);
+    members?.delete(key);
+    if (members?.size === 0) this.#groups.delete(group);
   }
 }
 

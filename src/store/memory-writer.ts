@@ -119,10 +119,10 @@ export class MemoryWriter extends MemoryReader implements StoreWriter {
     tables.journal.remove((entry) => entry.actor === address);
     tables.journalOf.remove(address);
     tables.deadLetters.remove((letter) => letter.receiver === address);
-    for (const { key } of tables.answers.all((answer) => answer.actor === address)) tables.answers.delete(pair(address, key));
-    for (const { name } of tables.identities.all((identity) => identity.actor === address)) tables.identities.delete(name);
-    for (const { key } of tables.effects.all((effect) => effect.actor === address)) tables.effects.delete(key);
-    for (const { key } of tables.timers.all((timer) => timer.actor === address)) tables.timers.delete(key);
+    for (const { key } of tables.answers.of(address)) tables.answers.delete(pair(address, key));
+    for (const { name } of tables.identities.of(address)) tables.identities.delete(name);
+    for (const { key } of tables.effects.of(address)) tables.effects.delete(key);
+    for (const { key } of tables.timers.of(address)) tables.timers.delete(key);
     tables.actors.delete(address);
   }
 
