@@ -15,6 +15,7 @@ import {
   handoffIds,
   id,
   interaction,
+  json,
   LINEAGE_LIMIT,
   OPEN_CALLS,
   type Outcome,
@@ -33,7 +34,6 @@ import {
 /** Blobs that one tool call may store. */
 export const TOOL_BLOBS = 64;
 
-const json = z.json();
 const toolOutcome = z.discriminatedUnion("ok", [
   z.strictObject({ ok: z.literal(true), result: json }),
   z.strictObject({ ok: z.literal(false), error: failure }),

@@ -29,6 +29,14 @@ export const steps = z.number().int().nonnegative().nullable();
 export const text = z.string().max(1_048_576);
 export const failure = z.strictObject({ code: z.string().min(1).max(128), message: z.string().max(4000) });
 
+/** Plain JSON. Not `z.json()`, which refers to itself: zod then looks for cycles, in every value, in all that has a part of this kind. */
+export const json = z.custom<z.core.util.JSONType>(isJson, "is not plain JSON").meta({ title: "Json" });
+
+function isJson(value: unknown): boolean {
+  if (typeof value === "object" && value !== null) return Object.values(value).every(isJson);
+  return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+}
+
 /** Who asked for a turn. */
 export const origin = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("user") }),
@@ -52,7 +60,7 @@ export const interaction = z.strictObject({
   id,
   kind: z.enum(["question", "permission"]),
   question: z.string().max(65_536),
-  subject: z.json(),
+  subject: json,
   hash: digest,
 });
 

@@ -21,6 +21,7 @@ interface Node {
   readonly propertyNames?: Node;
   readonly items?: Node;
   readonly prefixItems?: readonly Node[];
+  readonly title?: string;
   readonly description?: string;
   readonly format?: string;
   readonly pattern?: string;
@@ -63,7 +64,7 @@ function typeText(node: Node, root: Node, indent: string): string {
     case "number":
       return numberText(node);
     case undefined:
-      return "any";
+      return node.title ?? "any";
     default:
       return String(node.type);
   }
