@@ -72,14 +72,13 @@ export function hasNegativeZero(value: unknown): boolean {
   return Object.values(value).some(hasNegativeZero);
 }
 
-/** Values that are known to be frozen to their depths; a value that its maker froze may be frozen at its surface only. */
-const deeplyFrozen = new WeakSet<object>();
-
-/** Freezes a plain JSON value to its depths and returns it. */
+/**
+ * Freezes a plain JSON value to its depths and returns it. All of it is walked: what its maker froze may be frozen at its surface only,
+ * and to remember each object that was frozen here takes longer than the walk.
+ */
 export function frozen<T>(value: T): T {
-  if (typeof value !== "object" || value === null || deeplyFrozen.has(value)) return value;
+  if (typeof value !== "object" || value === null) return value;
   Object.freeze(value);
-  deeplyFrozen.add(value);
   for (const key of Object.keys(value)) frozen((value as Record<string, unknown>)[key]);
   return value;
 }

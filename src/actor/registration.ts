@@ -50,8 +50,17 @@ export interface Registration {
 /** Invoked promise logic whose machine declares no limits: tried once, as XState does, and again only after a crash. */
 const INVOKED: EffectSchema = { params: z.any(), delivery: "at_least_once", attempts: 1 };
 
+/** Machines that were registered before: a machine does not change, and its check and its digest walk all of it. */
+const known = new WeakMap<AnyStateMachine, Registration>();
+
 /** Checks a machine and prepares it for the engine. Throws `machine_invalid` with the first problem and the number of the others. */
 export function register(machine: AnyStateMachine): Registration {
+  const registration = known.get(machine) ?? registered(machine);
+  known.set(machine, registration);
+  return registration;
+}
+
+function registered(machine: AnyStateMachine): Registration {
   const [first, ...others] = checkMachine(machine);
   if (first) throw machineInvalid(machine.id, first.path, first.problem, first.remedy, others.length);
   const schemas = machine.schemas as MachineSchemas;

@@ -192,8 +192,10 @@ export function dehydrate(registration: Registration, snapshot: AnyMachineSnapsh
 
 /** The snapshot from its stored text. Throws where this machine has no such state. */
 export function hydrate(registration: Registration, text: string): AnyMachineSnapshot {
-  const snapshot = registration.machine.restoreSnapshot(JSON.parse(text), scope as never) as AnyMachineSnapshot;
-  frozen(snapshot.context);
+  const stored = JSON.parse(text);
+  // XState would look through all of the context for references to actors; a stored context is plain JSON and has none.
+  const snapshot = registration.machine.restoreSnapshot({ ...stored, context: {} }, scope as never) as AnyMachineSnapshot;
+  snapshot.context = frozen(stored.context);
   return snapshot;
 }
 
