@@ -37,8 +37,8 @@ export interface CheckGround {
   readonly unknown: "fault" | "skip";
 }
 
-/** Everything in an actor's rows that is not as its journal gives it. */
-export function* checkActor(row: ActorRow, { reader, registrations, enclose, unknown }: CheckGround): Generator<Fault> {
+/** Everything in an actor's rows that is not as its journal gives it; `known` is what the journal comes to, where it has been folded. */
+export function* checkActor(row: ActorRow, { reader, registrations, enclose, unknown }: CheckGround, known?: Folded): Generator<Fault> {
   const fault = (code: string, message: string, seq: number | null = null): Fault => ({ code, actor: row.address, seq, message });
   if (row.address !== `${row.machine}/${row.id}`) yield fault("snapshot_damaged", `the row says that it is ${row.machine}/${row.id}`);
   if (row.epoch > reader.epoch()) yield fault("snapshot_damaged", `the row is of epoch ${row.epoch}; the root is at ${reader.epoch()}`);
@@ -48,7 +48,7 @@ export function* checkActor(row: ActorRow, { reader, registrations, enclose, unk
   const moved: Fault[] = [];
   const entries = inOrder(entriesOf(reader, row.address), moved);
   const ground = { actor: row.address, reader, enclose };
-  const folded: Chained = registration ? fold({ ...ground, registration }, entries) : chained(row.address, entries);
+  const folded: Chained = known ?? (registration ? fold({ ...ground, registration }, entries) : chained(row.address, entries));
   yield* moved;
   if (folded.faults.length > 0) return yield* folded.faults;
   if (folded.seq !== row.seq)
@@ -104,13 +104,11 @@ function* checkSnapshot(row: ActorRow, registration: Registration, folded: Folde
   if (!snapshot) return;
   const fault = (message: string): Fault => ({ code: "snapshot_damaged", actor: row.address, seq: row.seq, message });
   const state = stateName(snapshot.value);
-  let stored: unknown;
   try {
-    stored = JSON.parse(row.snapshot);
+    if (!isFoldedTo(registration, folded, row.snapshot)) yield fault("the stored snapshot is not what the journal gives");
   } catch {
     return yield fault("the stored snapshot is not JSON");
   }
-  if (!isFoldedTo(registration, folded, stored)) yield fault("the stored snapshot is not what the journal gives");
   if ((row.status === "final") !== isFinal(snapshot) || row.state !== state)
     yield fault(`the row says ${row.status} in ${row.state}, the journal gives ${state}`);
 }

@@ -151,7 +151,7 @@ function read(registration: Registration, row: ActorRow, reader: StoreReader): L
 function foldedTo(registration: Registration, row: ActorRow, { reader, enclose }: Ground): Folded | undefined {
   const folded = fold({ registration, actor: row.address, reader, enclose }, entriesOf(reader, row.address));
   if (folded.faults.length > 0 || folded.seq !== row.seq) return undefined;
-  return isFoldedTo(registration, folded, JSON.parse(row.snapshot)) ? folded : undefined;
+  return isFoldedTo(registration, folded, row.snapshot) ? folded : undefined;
 }
 
 /** A timer by the policy that its delay has now. An absolute one is due as it was set, however long nobody owned the root. */

@@ -49,15 +49,16 @@ export interface FoldGround {
   readonly enclose: Enclosure;
 }
 
-/** Folds one actor's entries, ascending from seq 1. Stops at the first entry that does not hold; the rest would only repeat it. */
-export function fold(ground: FoldGround, rows: Iterable<JournalRow>): Folded {
+/** Where every fold begins. */
+const UNFOLDED: Folded = { snapshot: undefined, seq: 0, hash: NO_HASH, version: "", effects: [], timers: [], faults: [] };
+
+/**
+ * Folds one actor's entries, ascending, behind those that came to `from`; without it, from seq 1. Stops at the first entry that does not
+ * hold; the rest would only repeat it.
+ */
+export function fold(ground: FoldGround, rows: Iterable<JournalRow>, from = UNFOLDED): Folded {
   const { registration, actor, reader, enclose } = ground;
-  let snapshot: AnyMachineSnapshot | undefined;
-  let effects: readonly EffectRow[] = [];
-  let timers: readonly TimerRow[] = [];
-  let seq = 0;
-  let hash = NO_HASH;
-  let version = "";
+  let { snapshot, effects, timers, seq, hash, version } = from;
   const stop = (code: string, at: number, message: string): Folded => ({
     snapshot,
     seq,
@@ -99,11 +100,14 @@ export function fold(ground: FoldGround, rows: Iterable<JournalRow>): Folded {
       const outcome = snapshot
         ? take(registration, snapshot, event, stamp, enclose)
         : start(registration, event.input ?? null, stamp, enclose);
-      const other = (what: string, stored: unknown, made: unknown) =>
-        stop("fold_mismatch", row.seq, `entry ${row.seq} has other ${what} (they differ at ${differenceAt(stored, made) ?? "$"})`);
-      const [facts, actions] = [JSON.parse(row.facts), JSON.parse(row.actions)];
-      if (canonical(outcome.facts) !== canonical(facts)) return other("facts than its machine states", facts, outcome.facts);
-      if (canonical(outcome.requests) !== canonical(actions)) return other("requests than its machine makes", actions, outcome.requests);
+      const other = (what: string, text: string, made: unknown) =>
+        stop(
+          "fold_mismatch",
+          row.seq,
+          `entry ${row.seq} has other ${what} (they differ at ${differenceAt(JSON.parse(text), made) ?? "$"})`,
+        );
+      if (!isTextOf(row.facts, outcome.facts)) return other("facts than its machine states", row.facts, outcome.facts);
+      if (!isTextOf(row.actions, outcome.requests)) return other("requests than its machine makes", row.actions, outcome.requests);
       const done = { registration, actor, seq: row.seq, atMs: row.atMs, outcome };
       effects = settleEffects({ ...done, epoch: 0, settled, before: effects }).effects;
       timers = settleTimers({ ...done, settled: fired, before: timers }).timers;
@@ -117,7 +121,14 @@ export function fold(ground: FoldGround, rows: Iterable<JournalRow>): Folded {
   return { snapshot, seq, hash, version, effects, timers, faults: [] };
 }
 
-/** True where a fold came to this snapshot, as it is stored. */
-export function isFoldedTo(registration: Registration, { snapshot }: Folded, stored: unknown): boolean {
-  return snapshot !== undefined && canonical(JSON.parse(dehydrate(registration, snapshot))) === canonical(stored);
+/** True where a stored text is that of a plain JSON value; most are the same to the letter. Throws where it is no JSON. */
+function isTextOf(text: string, value: unknown): boolean {
+  return JSON.stringify(value) === text || canonical(value) === canonical(JSON.parse(text));
+}
+
+/** True where a fold came to the snapshot of this text. Throws where it is no JSON. */
+export function isFoldedTo(registration: Registration, { snapshot }: Folded, text: string): boolean {
+  if (snapshot === undefined) return false;
+  const made = dehydrate(registration, snapshot);
+  return made === text || isTextOf(text, JSON.parse(made));
 }

@@ -95,9 +95,8 @@ function judge({ reader, registration, row, enclose, changed, sizeLimit }: Judge
   const remedy = "give the changed machine a version of its own and a migration";
   if (fault && isChanged && fault.code === "fold_mismatch") return changedTo(`${fault.message}; ${remedy}`, `entry ${fault.seq}`);
   if (fault) return blocked(fault.code, fault.message, `entry ${fault.seq}`);
-  let stored: unknown;
   try {
-    stored = JSON.parse(row.snapshot);
+    JSON.parse(row.snapshot);
   } catch (error) {
     return blocked("snapshot_damaged", messageOf(error), "snapshot");
   }
@@ -112,7 +111,7 @@ function judge({ reader, registration, row, enclose, changed, sizeLimit }: Judge
       return blocked(code, messageOf(error), details?.path);
     }
   }
-  if (!isFoldedTo(registration, folded, stored)) {
+  if (!isFoldedTo(registration, folded, row.snapshot)) {
     const other = "its journal gives another snapshot through this machine";
     return isChanged ? changedTo(`${other}; ${remedy}`, "snapshot") : blocked("fold_mismatch", other, "snapshot");
   }

@@ -132,7 +132,7 @@ function unaccounted(gaps: readonly (readonly [number, number])[], deletedActors
 }
 
 /** What an entry says of other rows. */
-function* checkEntry(reader: StoreReader, row: PlacedJournalRow, { cause, actions }: Told): Generator<Fault> {
+export function* checkEntry(reader: StoreReader, row: PlacedJournalRow, { cause, actions }: Told): Generator<Fault> {
   const fault = (code: string, message: string): Fault => ({ code, actor: row.actor, seq: row.seq, message });
   if (!reader.actor(row.actor)) {
     const isFirst = reader.journal(row.actor, { limit: 1 })[0]?.seq === row.seq;

@@ -61,7 +61,8 @@ function* toolBlobs(reader: StoreReader, address: string): Generator<string> {
     }
 }
 
-function* checkRun(reader: StoreReader, address: string, run: ContextOf<"run">): Generator<Fault> {
+/** What a run's snapshot says of rows that the engine knows nothing of: its composition, its tools' blobs, the boundary that it goes on from. */
+export function* checkRun(reader: StoreReader, address: string, run: ContextOf<"run">): Generator<Fault> {
   const fault = (code: string, message: string): Fault => ({ code, actor: address, seq: null, message });
   if (run.composition && !storedComposition(reader, run.composition))
     yield fault("row_missing", "the body of its composition is missing or is not what its hashes say");
