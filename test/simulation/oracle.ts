@@ -71,12 +71,6 @@ export class Oracle implements Witness {
         this.#violated(`plan: ${plan.id} is active after a recovery`);
   }
 
-  /** Nobody is set aside. */
-  survey(): void {
-    for (const { address, quarantine } of this.#reader.actors({ quarantined: true }, { limit: 10 }))
-      this.#violated(`ACT-10: ${address} is set aside: ${quarantine?.message}`);
-  }
-
   prepared({ runId }: PrepareInput): void {
     const run = this.#saw(runId);
     this.#demand(run && run.preparing > 0, `ACT-1: run/${runId} is prepared, and no entry asks for it`);

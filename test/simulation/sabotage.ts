@@ -1,6 +1,6 @@
 /** Sabotage: stores that break one invariant each, and the seeds that show it. The engine over them is the real one. */
 
-import type { ActorRow, StartableEffectRow, Store, StoreWriter } from "../../src/actor/store.ts";
+import type { ActorRow, EffectRow, StartableEffectRow, Store, StoreWriter } from "../../src/actor/store.ts";
 import type { Sabotage } from "./ground.ts";
 
 /** A store, or its writer, with some of its methods replaced. */
@@ -29,9 +29,20 @@ function every(many: number): () => boolean {
 function forged(store: Store): StartableEffectRow[] {
   const [run] = store.actors({ machine: "run", status: "active" }, { limit: 1 });
   if (!run) return [];
-  const { address: actor, machine, version, definition, epoch } = run;
+  const { address: actor, epoch } = run;
   const row = { name: "prepare", params: "{}", scope: "", state: "open", child: null, openedMs: 0, error: null } as const;
-  return [{ ...row, key: `${actor}:1:9`, actor, machine, version, definition, epoch, ordinal: 1_000_000_000 }];
+  return startable(store, { ...row, key: `${actor}:1:9`, actor, epoch });
+}
+
+/** The cursor of rows that are in no list. */
+const LAST = 1_000_000_000;
+
+/** An effect as it would be listed to be started; nothing where its actor has ended. */
+function startable(store: Store, row: EffectRow): StartableEffectRow[] {
+  const actor = store.actor(row.actor);
+  if (actor?.status !== "active") return [];
+  const { machine, version, definition } = actor;
+  return [{ ...row, machine, version, definition, ordinal: LAST }];
 }
 
 /** The row of a run that has ended, as if it were in a step. */
@@ -39,6 +50,27 @@ function revived(row: ActorRow | undefined): ActorRow | undefined {
   if (row?.machine !== "run" || row.status !== "final") return row;
   const snapshot = { ...JSON.parse(row.snapshot), status: "active", value: { running: "stepping" } };
   return { ...row, status: "active", state: "running.stepping", snapshot: JSON.stringify(snapshot) };
+}
+
+/** Remembers one in ten effects that were settled, and lists them as open. */
+function recalled(): Sabotage {
+  const isKept = every(10);
+  const settled = new Map<string, EffectRow>();
+  const recalling = writing((writer) => ({
+    deleteEffect(key) {
+      const row = writer.effect(key);
+      if (row && isKept()) settled.set(key, row);
+      writer.deleteEffect(key);
+    },
+    effect: (key) => writer.effect(key) ?? settled.get(key),
+  }));
+  return (store, gen) =>
+    altered(recalling(store, gen), {
+      startableEffects(page) {
+        const more = page.after ? [] : [...settled.values()].flatMap((row) => startable(store, row));
+        return [...store.startableEffects(page), ...more];
+      },
+    });
 }
 
 /** Writes what was to be undone. */
@@ -124,7 +156,7 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
       writing((writer) => ({
         advanceActor: (from, row) => writer.advanceActor(from, { ...row, snapshot: row.snapshot.replace('"turns":1', '"turns":2') }),
       })),
-    shows: "verify: snapshot_damaged",
+    shows: "ACT-4",
     caught: [
       { seed: 2, steps: 100 },
       { seed: 4, steps: 100 },
@@ -141,12 +173,12 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
   },
   "ACT-6": {
     how: "keeps an effect that was settled",
-    sabotage: () => {
-      const isKept = every(10);
-      return writing((writer) => ({ deleteEffect: (key) => void (isKept() || writer.deleteEffect(key)) }));
-    },
+    sabotage: recalled,
     shows: "ACT-6",
-    caught: [{ seed: 2, steps: 50 }],
+    caught: [
+      { seed: 2, steps: 300 },
+      { seed: 5, steps: 50 },
+    ],
   },
   "ACT-7": {
     how: "commits what failed",

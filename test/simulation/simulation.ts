@@ -8,8 +8,10 @@
 import { createHash } from "node:crypto";
 import { simulatedClock } from "../../src/testing/index.ts";
 import "../../src/actor/handling.ts";
-import { AlarmOracle } from "./alarm.ts";
+import { machines } from "../../machines/index.ts";
+import { AlarmOracle, alarm } from "./alarm.ts";
 import { Asking } from "./asking.ts";
+import { Audit } from "./audit.ts";
 import { Caller } from "./caller.ts";
 import { Chance } from "./chance.ts";
 import { Desk } from "./desk.ts";
@@ -28,8 +30,6 @@ export interface Plan {
   readonly sabotage?: Sabotage;
   /** Ends with the first violation. Default true: what comes after it may follow from it. */
   readonly endsAtViolation?: boolean;
-  /** Events after which the whole root is verified. Default 5,000. */
-  readonly verifyEvery?: number;
 }
 
 export interface Violation {
@@ -74,6 +74,7 @@ export class Simulation {
   readonly #scene: Scene;
   readonly #oracle: Oracle;
   readonly #alarms: AlarmOracle;
+  readonly #audits: readonly Audit[];
   readonly #waiting = new Waiting();
   readonly #caller: Caller;
   readonly #asking: Asking;
@@ -97,6 +98,7 @@ export class Simulation {
     const [sessions, alarms] = [ground(), ground()];
     this.#oracle = new Oracle(sessions.reader, violated);
     this.#alarms = new AlarmOracle(alarms.reader, violated);
+    this.#audits = [new Audit(sessions.reader, machines, violated), new Audit(alarms.reader, [alarm], violated)];
     const oracle = this.#oracle;
     this.#scene = {
       ...{ sessions, alarms, clock: simulatedClock(), desk: new Desk(), chance: this.#chance.split("backend") },
@@ -118,13 +120,12 @@ export class Simulation {
 
   /** All of it. */
   async run(): Promise<Report> {
-    const { steps, verifyEvery = 5000 } = this.#plan;
+    const { steps } = this.#plan;
     try {
       await this.#begin(null);
       while (this.#step < steps && !this.#isOver) {
         this.#step++;
         await this.#take();
-        if (this.#step % verifyEvery === 0 && this.#step < steps) this.#verify();
       }
       if (!this.#isOver) await this.#finish();
       return this.#report();
@@ -299,6 +300,7 @@ export class Simulation {
   async #rest(): Promise<void> {
     await this.#settle();
     this.#oracle.rest();
+    for (const audit of this.#audits) audit.rest();
     if (this.#host.isCut) return;
     for (const what of this.#waiting.overdue(this.#host.gen)) this.#violated(`waiter: ${what} is left waiting`);
     for (const what of this.#caller.unanswered()) this.#violated(`waiter: ${what} has no answer`);
@@ -311,7 +313,6 @@ export class Simulation {
     if (this.#host.isCut || this.#host.standing.fault) return;
     for (const { code, actor, message } of this.#host.runtime.verify().faults) this.#violated(`verify: ${code} ${actor}: ${message}`);
     for (const { code, actor, message } of this.#host.alarms.verify().faults) this.#violated(`verify: ${code} ${actor}: ${message}`);
-    this.#oracle.survey();
   }
 
   /** One more host without faults, time for what is due, and a look at everything. */

@@ -9,9 +9,6 @@ import { type Report, simulate } from "../../test/simulation/simulation.ts";
 
 const USAGE = `npm run simulate -- [--seed N] [--steps M] [--store memory|sqlite] [--break ${Object.keys(BROKEN).join("|")}] [--json]`;
 const STEPS = 10_000;
-/** A broken engine shows in what it stores: the root is verified often. Otherwise a few times, for each time reads all of it. */
-const VERIFY_BROKEN = 50;
-const VERIFICATIONS = 3;
 
 interface Arguments {
   readonly seed: number;
@@ -70,8 +67,7 @@ async function main(): Promise<number> {
   }
   const { seed, steps, store, broken } = given;
   const sabotage = broken === undefined ? undefined : BROKEN[broken]?.sabotage();
-  const verifyEvery = sabotage ? VERIFY_BROKEN : Math.ceil(steps / VERIFICATIONS);
-  const report = await simulate({ seed, steps, store, verifyEvery, ...(sabotage ? { sabotage } : {}) });
+  const report = await simulate({ seed, steps, store, ...(sabotage ? { sabotage } : {}) });
   show(given, report);
   return report.violations.length > 0 ? 1 : 0;
 }
