@@ -1,4 +1,9 @@
-/** Runs of version 1: they knew neither their workspace nor how many runs came before them, and asked persons without an actor for it. */
+/**
+ * Runs of version 1: they knew neither their workspace nor how many runs came before them, and asked persons without an actor for it.
+ * Runs of version 2 did in vain, when they were completed, what only those have to do that end otherwise.
+ */
+
+import { unchanged } from "./schema.ts";
 
 /** What a migration reads of a stored run. */
 export interface Stored {
@@ -32,4 +37,5 @@ export const migrations = {
       return { ...stored, context: { ...stored.context, ...migrated, ...questions } };
     },
   },
+  "2": { to: "3", migrate: unchanged },
 };

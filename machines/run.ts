@@ -33,7 +33,7 @@ export const run = setup({ ...rules })
   .extend({ actions })
   .createMachine({
     id: "run",
-    version: "2",
+    version: "3",
     description: "One physical attempt at a turn.",
     context: ({ input }) => ({
       ...opening(input),

@@ -29,13 +29,24 @@ export const steps = z.number().int().nonnegative().nullable();
 export const text = z.string().max(1_048_576);
 export const failure = z.strictObject({ code: z.string().min(1).max(128), message: z.string().max(4000) });
 
-/** Plain JSON. Not `z.json()`, which refers to itself: zod then looks for cycles, in every value, in all that has a part of this kind. */
-export const json = z.custom<z.core.util.JSONType>(isJson, "is not plain JSON").meta({ title: "Json" });
+/**
+ * Plain JSON, at most 100 levels deep, as the engine stores it. Not `z.json()`, which refers to itself: zod then looks for cycles, in every
+ * value, in all that has a part of this kind.
+ */
+export const json = z.custom<z.core.util.JSONType>((value) => isJson(value, 100), "is not plain JSON").meta({ title: "Json" });
 
-function isJson(value: unknown): boolean {
-  if (typeof value === "object" && value !== null) return Object.values(value).every(isJson);
-  return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+function isJson(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null)
+    return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+  const prototype = Object.getPrototypeOf(value);
+  const keys = Object.keys(value);
+  // An array with a hole, or with more than its items, has another number of keys.
+  const isPlain = Array.isArray(value) ? keys.length === value.length : prototype === Object.prototype || prototype === null;
+  return levels > 0 && isPlain && keys.every((key) => isJson((value as Record<string, unknown>)[key], levels - 1));
 }
+
+/** A migration between versions that store the same. */
+export const unchanged = <Stored>(stored: Stored): Stored => stored;
 
 /** Who asked for a turn. */
 export const origin = z.discriminatedUnion("kind", [

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { planId, proposal, STEP_LIMIT, stepId } from "./proposal.ts";
-import { id, outcome, seq, type Typed } from "./schema.ts";
+import { id, outcome, seq, type Typed, unchanged } from "./schema.ts";
 
 export const input = z.strictObject({
   planId,
@@ -115,4 +115,7 @@ export function refusal({ context }: { value: unknown; context: Context }, event
   }
 }
 
-export const schemas = { input, context, events, facts, refusal };
+/** Version 1 said twice what it does when a turn ends, and where it goes with a proposal. */
+const migrations = { "1": { to: "2", migrate: unchanged } };
+
+export const schemas = { input, context, events, facts, refusal, migrations };

@@ -119,7 +119,7 @@ export const workPlan = base
   })
   .createMachine({
     id: "work-plan",
-    version: "1",
+    version: "2",
     description: "A list of steps that a person approves before it is carried out.",
     context: ({ input }) => ({
       planId: input.planId,

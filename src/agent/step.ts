@@ -7,6 +7,7 @@
 
 import { z } from "zod";
 import type { CompositionRecord, Interaction as InteractionRecord } from "../../machines/index.ts";
+import { json } from "../../machines/schema.ts";
 import type { Engine } from "../actor/engine.ts";
 import { codeOf, messageOf } from "../actor/error.ts";
 import type { EffectCall, EffectHandler } from "../actor/handler.ts";
@@ -36,8 +37,7 @@ const wait = z.strictObject({
   id: name,
   question: z.string().max(65_536),
   kind: z.enum(["question", "permission"]).default("question"),
-  subject: z
-    .json()
+  subject: json
     .refine((value) => JSON.stringify(value).length <= SUBJECT_LIMIT, `has more than ${SUBJECT_LIMIT} characters of JSON`)
     .default(null),
 });
