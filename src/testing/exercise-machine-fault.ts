@@ -7,13 +7,15 @@ import type { Store, StoreReader, StoreWriter } from "../actor/store.ts";
 export interface StoreFault {
   readonly kind: "busy" | "full" | "unreadable";
   readonly nth: number;
+  /** Which transaction from now on. Default 1, the next. */
+  readonly transaction?: number;
 }
 
 /** Makes one transaction of a store fail. */
 export interface StoreFaults {
   /** The store, to be given to an engine. */
   around(store: Store): Store;
-  /** The next transaction fails so, where it comes that far. */
+  /** That transaction fails so, where it comes that far. */
   arm(fault: StoreFault): void;
   /** How many transactions have failed, and how many were committed. */
   readonly failed: number;
@@ -25,6 +27,8 @@ const WRITES = /^(put|append|advance|delete|rest)/;
 /** A new plan, under which nothing fails. */
 export function storeFaults(): StoreFaults {
   let armed: StoreFault | undefined;
+  /** Transactions up to the one that is meant. */
+  let until = 0;
   let failed = 0;
   let committed = 0;
   const fail = (fault: StoreFault): never => {
@@ -50,10 +54,10 @@ export function storeFaults(): StoreFaults {
           const value = Reflect.get(target, name, target);
           if (name !== "write") return typeof value === "function" ? value.bind(target) : value;
           return <T>(epoch: number, body: (writer: StoreWriter) => T): T => {
-            const fault = armed;
+            const fault = armed && --until === 0 ? armed : undefined;
             if (fault?.kind === "busy") fail(fault);
             const result = target.write(epoch, (writer) => body(fault ? failing(writer, fault) : writer));
-            armed = undefined;
+            if (fault) armed = undefined;
             committed++;
             return result;
           };
@@ -61,6 +65,7 @@ export function storeFaults(): StoreFaults {
       }),
     arm: (fault) => {
       armed = fault;
+      until = fault.transaction ?? 1;
     },
     get failed() {
       return failed;

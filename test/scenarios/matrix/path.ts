@@ -19,7 +19,7 @@ export function paths(): ReturnType<typeof generate> {
 }
 
 /** Everywhere that the backend can stand still, but where every row has a gate. */
-const GATES = ["original-run#2", "flush", "prepare successor-run", "successor-run#1", "successor-run#2"];
+export const GATES = ["original-run#2", "flush", "prepare successor-run", "successor-run#1", "successor-run#2"];
 
 /** What is tried on a sealed turn before it is resumed, and must change nothing. */
 const SEALED = ["recover a sealed turn", "copy the conversation", "plain check"] as const satisfies readonly Act[];

@@ -134,20 +134,24 @@ export async function drivePath(path: Path, { from, isCrash }: Driving): Promise
 }
 
 /**
- * The last step of a path on a store that fails in each way in turn: that is busy, that cannot be read, and that is full at each of its
- * writes. Nothing is left half done, and the next owner finds what the model says. Returns how many transactions failed.
+ * The last step of a path on a store that fails at each of the step's transactions in turn, in each way: that is busy, that cannot be
+ * read, and that is full at each of its writes. Nothing is left half done, and the next owner finds what the model says. Returns how many
+ * transactions failed.
  */
 export async function failStore(path: Path): Promise<number> {
   let failed = 0;
-  for (const kind of ["busy", "unreadable"] as const) if (await failsAt(path, { kind, nth: 1 })) failed++;
-  for (let nth = 1; await failsAt(path, { kind: "full", nth }); nth++) failed++;
+  for (let transaction = 1; await failsAt(path, { kind: "busy", nth: 1, transaction }); transaction++) {
+    failed++;
+    if (await failsAt(path, { kind: "unreadable", nth: 1, transaction })) failed++;
+    for (let nth = 1; await failsAt(path, { kind: "full", nth, transaction }); nth++) failed++;
+  }
   return failed;
 }
 
 async function failsAt(path: Path, fault: StoreFault): Promise<boolean> {
   const drive = new Drive(decisionOf(path));
   const { world } = drive;
-  const when = `on ${textOf(path)}: the store is ${fault.kind} at ${fault.nth}`;
+  const when = `on ${textOf(path)}: the store is ${fault.kind} at ${fault.nth} of transaction ${fault.transaction}`;
   try {
     await world.open();
     for (const { happening, model } of path.slice(0, -1)) await drive.happen(happening, model);
@@ -155,7 +159,10 @@ async function failsAt(path: Path, fault: StoreFault): Promise<boolean> {
     world.faults.arm(fault);
     await drive.perform(happening, model).catch(unlessTold);
     await until(() => world.faults.failed > 0 || drive.isAt(model));
-    if (world.faults.failed === 0) return false;
+    if (world.faults.failed === 0) {
+      await drive.agrees(model, `${when}, which it has not`);
+      return false;
+    }
     const next = nextState(world.reader, between(before, model), when);
     await drive.next(() => world.die());
     await drive.agrees(next, when);

@@ -2,20 +2,18 @@
 
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import { isFinal, stateName } from "../../../src/actor/transition.ts";
+import type { StoreReader } from "../../../src/actor/store.ts";
 import { until } from "../../../src/testing/exercise-machine-stage.ts";
 import { Oracle } from "../../simulation/oracle.ts";
 import { type Decision, surroundingsOf } from "../decision.ts";
 import type { Act } from "../matrix/act.ts";
 import { bounded } from "../matrix/bound.ts";
-import { executors } from "../matrix/path.ts";
+import { executors, GATES } from "../matrix/path.ts";
 import { Play } from "../matrix/play.ts";
-import { ADDRESSES, type Happening, hasEnded, live, type Model, standingAt } from "../model.ts";
+import { type Happening, hasEnded, type Model, standingAt } from "../model.ts";
 import { HANDOFF, TURN } from "../turn.ts";
 import { QuickWorld } from "./quick-world.ts";
-
-/** Everywhere that the backend stands still until the path goes on; `original-run#1` is every play's. */
-const GATES = ["original-run#2", "flush", "prepare successor-run", "successor-run#1", "successor-run#2"];
+import { historyIn, historyOfModel, standingIn, standingOf } from "./stored.ts";
 
 /** As in the matrix, without what is tried there besides. */
 const EXECUTORS = {
@@ -27,9 +25,9 @@ const EXECUTORS = {
 export class Drive {
   readonly play: Play;
   readonly world: QuickWorld;
-  #oracle: Oracle | undefined;
   readonly #violations: string[] = [];
   readonly #decision: Decision;
+  #oracle: Oracle;
 
   constructor(decision: Decision) {
     this.#decision = decision;
@@ -40,6 +38,39 @@ export class Drive {
       (...args) => (world = new QuickWorld(...args)),
     );
     this.world = world as QuickWorld;
+    this.#oracle = this.#newOracle();
+    this.#watch();
+  }
+
+  /** It reads whatever database is open when it looks. */
+  #newOracle(): Oracle {
+    const { world } = this;
+    const reader: Pick<StoreReader, "entries" | "actor" | "deadLetters"> = {
+      entries: (page) => world.reader.entries(page),
+      actor: (address) => world.reader.actor(address),
+      deadLetters: (filter, page) => world.reader.deadLetters(filter, page),
+    };
+    return new Oracle(reader as StoreReader, violationsOf(this.#decision, this.#violations));
+  }
+
+  /** The oracle sees what the backend is asked, before anything comes of it. */
+  #watch(): void {
+    const { backend } = this.play;
+    const { prepare, step, flush } = backend;
+    backend.step = (input) => {
+      this.#oracle.stepped(input);
+      return step(input);
+    };
+    if (prepare)
+      backend.prepare = (input) => {
+        this.#oracle.prepared(input);
+        return prepare(input);
+      };
+    if (flush)
+      backend.flush = (input) => {
+        this.#oracle.flushed(input.runId);
+        return flush(input);
+      };
   }
 
   async open(): Promise<void> {
@@ -63,44 +94,42 @@ export class Drive {
     await this.next(() => (how === "killed" ? this.world.die() : this.world.reopen()));
   }
 
+  /** Goes back to what a process had left that died earlier: nothing that was seen since then has happened. */
+  async back(left: string): Promise<void> {
+    this.#oracle = this.#newOracle();
+    await this.next(() => this.world.die(left));
+  }
+
   /** Another process takes over: it has nothing of what this one had in memory, and whatever broke the store is over. */
   async next(open: () => Promise<unknown>): Promise<void> {
     const { play, world } = this;
     play.closeGates();
     world.probe = undefined;
+    const { position } = this.#oracle;
     await open();
+    this.#oracle.recovered(position);
     play.resuming = undefined;
     play.handoff = world.reader.actor(`run/${TURN.runId}`) ? play.run(TURN.runId).handoff() : undefined;
-    this.#oracle = undefined;
   }
 
   /** Waits until everything is at rest where the model is, and compares; what was promised of all roots must hold as well. */
   async agrees(model: Model, when: string): Promise<void> {
-    const modelled = modelledOf(model);
-    const isThere = () => standingAt(model).every((place) => this.play.gate(place).isReached);
-    await until(() => isDeepStrictEqual(this.#stored, modelled) && isThere());
-    assert.deepEqual(this.#stored, modelled, `${when}: what is stored is not what the model says`);
-    assert.ok(isThere(), `${when}: the backend is not at ${standingAt(model).join(", ")}`);
-    this.#oracle ??= new Oracle(this.world.reader, violationsOf(this.#decision, this.#violations));
+    await until(() => this.isAt(model));
+    const { reader } = this.world;
+    assert.deepEqual(standingIn(reader), standingOf(model), `${when}: what is stored is not what the model says`);
+    assert.ok(this.#isThere(model), `${when}: the backend is not at ${standingAt(model).join(", ")}`);
+    assert.deepEqual(historyIn(reader), historyOfModel(model), `${when}: it came about in another way than in the model`);
     this.#oracle.rest();
     assert.deepEqual(this.#violations, [], `${when}: what is promised does not hold`);
   }
 
   /** True where everything is at rest where the model is. */
   isAt(model: Model): boolean {
-    return isDeepStrictEqual(this.#stored, modelledOf(model)) && standingAt(model).every((place) => this.play.gate(place).isReached);
+    return isDeepStrictEqual(standingIn(this.world.reader), standingOf(model)) && this.#isThere(model);
   }
 
-  get #stored(): Record<string, unknown> {
-    const { reader } = this.world;
-    return Object.fromEntries(
-      ADDRESSES.flatMap((address) => {
-        const row = reader.actor(address);
-        if (!row) return [];
-        const effects = reader.effects({ actor: address }, { limit: 100 }).map(({ name, state }) => `${name} ${state}`);
-        return [[address, { state: row.state, status: row.status, seq: row.seq, effects, quarantine: row.quarantine }]];
-      }),
-    );
+  #isThere(model: Model): boolean {
+    return standingAt(model).every((place) => this.play.gate(place).isReached);
   }
 
   /** Everything that was stored can be folded, and whoever waits for what is over has been told. */
@@ -134,19 +163,3 @@ export class Drive {
 export const violationsOf = (decision: Decision, into: string[]) => (what: string) => {
   if (!(surroundingsOf(decision).denied && what.startsWith("denial: "))) into.push(what);
 };
-
-/** What is stored of a state whose handlers are at work. */
-function modelledOf(model: Model): Record<string, unknown> {
-  return Object.fromEntries(
-    ADDRESSES.flatMap((address) => {
-      const actor = live(model, address);
-      if (!actor) return [];
-      const { registration, snapshot, seq } = actor;
-      const isOnce = (name: string) => registration.effects.get(name)?.delivery === "at_most_once";
-      const effects = actor.effects.map(({ name, state }) => `${name} ${state === "open" && isOnce(name) ? "started" : state}`);
-      return [
-        [address, { state: stateName(snapshot.value), status: isFinal(snapshot) ? "final" : "active", seq, effects, quarantine: null }],
-      ];
-    }),
-  );
-}

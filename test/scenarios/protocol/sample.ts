@@ -39,9 +39,10 @@ const shapesOf = (path: Path): string[] =>
     JSON.stringify([happening.type === "setting" ? null : happening, statesOf(path[index - 1]?.model ?? BEGINNING), statesOf(model)]),
   );
 
-/** Every nth of all, so that as many as `atMost` are taken, evenly. */
-export function evenly(atMost: number, ofAll: number): () => boolean {
-  const part = Math.min(1, atMost / ofAll);
-  let seen = 0;
-  return () => Math.floor(++seen * part) > Math.floor((seen - 1) * part);
+/** Says of one after another, beginning with the given place, whether it is one of `atMost`, evenly of all. */
+export function evenly(atMost: number, ofAll: number, place = 0): () => boolean {
+  const chosen = Math.min(atMost, ofAll);
+  const before = (seen: number) => Math.floor((seen * chosen) / Math.max(1, ofAll));
+  let seen = place;
+  return () => before(++seen) > before(seen - 1);
 }

@@ -9,7 +9,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { dump } from "../../../src/testing/exercise-machine-fault.ts";
 import { DECISIONS, type Decision } from "../decision.ts";
-import { BEGINNING, type Happening, happen, type Model, restarted } from "../model.ts";
+import { BEGINNING, type Happening, happen, live, type Model, restarted } from "../model.ts";
+import { HANDOFF } from "../turn.ts";
 import { between, nextStateIn } from "./crash.ts";
 import { Drive } from "./drive.ts";
 import { anything } from "./graph.ts";
@@ -37,25 +38,28 @@ export interface Walk {
 /** What was done on all walks. */
 export const tally = { walks: 0, moves: 0, refused: 0, deaths: 0 };
 
-interface Place {
+/** Where a walk is, and by which moves it came there. */
+interface Whereabouts {
   model: Model;
+  readonly made: string[];
 }
 
-class Step implements fc.AsyncCommand<Place, Drive> {
+class Step implements fc.AsyncCommand<Whereabouts, Drive> {
   readonly #move: Move;
 
   constructor(move: Move) {
     this.#move = move;
   }
 
-  check({ model }: Place): boolean {
+  check({ model }: Whereabouts): boolean {
     return (TRIED as readonly string[]).includes(this.#move.name) || this.#happening(model) !== undefined;
   }
 
-  async run(place: Place, drive: Drive): Promise<void> {
+  async run(place: Whereabouts, drive: Drive): Promise<void> {
     tally.moves++;
+    place.made.push(this.toString());
     const happening = this.#happening(place.model);
-    if (!happening) return refused(this.#move.name as (typeof TRIED)[number], drive);
+    if (!happening) return refused(this.#move.name as (typeof TRIED)[number], place.model, drive);
     const before = place.model;
     place.model = happen(before, happening);
     const left = this.#left(drive);
@@ -64,7 +68,7 @@ class Step implements fc.AsyncCommand<Place, Drive> {
     if (file === undefined) return;
     tally.deaths++;
     place.model = nextStateIn(file, between(before, place.model), `after ${this}`);
-    await drive.next(() => drive.world.die(file));
+    await drive.back(file);
     await drive.agrees(place.model, `after ${this}`);
   }
 
@@ -93,7 +97,7 @@ class Step implements fc.AsyncCommand<Place, Drive> {
 const nameOf = (happening: Happening): string => (happening.type === "restart" ? `restart ${happening.how}` : happening.type);
 
 /** Whoever tries what cannot be done now is told so, and nothing is written. */
-async function refused(name: (typeof TRIED)[number], { play, world }: Drive): Promise<void> {
+async function refused(name: (typeof TRIED)[number], model: Model, { play, world }: Drive): Promise<void> {
   tally.refused++;
   const before = dump(world.reader);
   for (const act of name === "resume" ? (["check", "begin to resume"] as const) : [name])
@@ -101,7 +105,16 @@ async function refused(name: (typeof TRIED)[number], { play, world }: Drive): Pr
       // What was wanted no longer is not wanted again.
       if (error !== play.abort.signal.reason) throw error;
     });
+  const told = Object.values(play.answers).at(-1);
+  assert.ok(isNo(name, told, model), `${name} was not possible, and came to ${told}`);
   assert.ok(dump(world.reader) === before, `${name} was not possible, and wrote something`);
+}
+
+/** A code, or that it is too late; a request that is made already is the same request, and of what is not there nothing comes. */
+function isNo(name: (typeof TRIED)[number], told: unknown, model: Model): boolean {
+  if (told === "accepted") return live(model, `handoff/${HANDOFF.id}`) !== undefined;
+  if (typeof told === "string" || told === false) return true;
+  return name === "request" ? told === null : (name === "commit" || name === "cancel") && told === undefined;
 }
 
 const textOfMove = ({ name, death }: Move): string => (death ? `${name} !${death.phase} ${death.nth}` : name);
@@ -132,25 +145,26 @@ const anyMove = fc
   .map(({ name, death }): Move => (death && !name.startsWith("restart") ? { name, death } : { name }));
 
 /** Walks of up to so many moves; what cannot happen where it comes is left out. */
-export const anyWalk = (maxMoves: number): fc.Arbitrary<{ decision: Decision; commands: Iterable<fc.AsyncCommand<Place, Drive>> }> =>
+export const anyWalk = (maxMoves: number): fc.Arbitrary<{ decision: Decision; commands: Iterable<fc.AsyncCommand<Whereabouts, Drive>> }> =>
   fc.record({
     decision: fc.constantFrom(...(Object.keys(DECISIONS) as Decision[])),
     commands: fc.commands([anyMove.map((move) => new Step(move))], { maxCommands: maxMoves, size: "max" }),
   });
 
 /** Goes it, from the beginning of the turn. Rejects, with the line that shows it again, where the runtime and the model part. */
-export async function go(decision: Decision, commands: Iterable<fc.AsyncCommand<Place, Drive>>): Promise<void> {
+export async function go(decision: Decision, commands: Iterable<fc.AsyncCommand<Whereabouts, Drive>>): Promise<void> {
   tally.walks++;
   const drive = new Drive(decision);
+  const place: Whereabouts = { model: BEGINNING, made: [] };
   try {
     await drive.open();
-    const place = { model: happen(happen(BEGINNING, { type: "setting", decision }), { type: "start" }) };
+    place.model = happen(happen(BEGINNING, { type: "setting", decision }), { type: "start" });
     await drive.happen({ type: "start" }, place.model);
     await fc.asyncModelRun(() => ({ model: place, real: drive }), commands);
     await drive.verify(place.model, "at the end of the walk");
     await drive.happen({ type: "restart", how: "killed" }, restarted(place.model));
   } catch (error) {
-    throw new Error(`${decision}: ${[...commands].join(", ")}\n${(error as Error).message}`, { cause: error });
+    throw new Error(`${decision}: ${place.made.join(", ")}\n${(error as Error).message}`, { cause: error });
   } finally {
     await drive.end();
   }
