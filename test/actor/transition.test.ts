@@ -5,7 +5,7 @@ import { effect, engineActions } from "../../machines/action.ts";
 import { register } from "../../src/actor/registration.ts";
 import { settleEffects } from "../../src/actor/request.ts";
 import type { EffectRow } from "../../src/actor/store.ts";
-import { dehydrate, type EngineEvent, hydrate, start, take } from "../../src/actor/transition.ts";
+import { dehydrate, type EngineEvent, hydrate, refusalOf, start, stateName, take } from "../../src/actor/transition.ts";
 import { counter } from "./counter.ts";
 
 const stamp = { at: 1, seq: 1, id: "thing/a:1" };
@@ -66,7 +66,10 @@ describe("a transition of a counter", () => {
 });
 
 /** A machine with one odd thing in it. */
-function odd(state: object, options: { context?: object; actions?: object; guards?: object; facts?: object; effects?: object } = {}) {
+function odd(
+  state: object,
+  options: { context?: object; actions?: object; guards?: object; facts?: object; effects?: object; refusal?: () => unknown } = {},
+) {
   const job = { params: z.looseObject({}), done: "job.done", delivery: "at_least_once" };
   const machine = setup({
     schemas: {
@@ -75,6 +78,7 @@ function odd(state: object, options: { context?: object; actions?: object; guard
       events: { go: nothing, more: nothing, "job.done": z.looseObject({}) },
       facts: options.facts ?? {},
       effects: options.effects ?? { job },
+      ...(options.refusal ? { refusal: options.refusal } : {}),
     },
     actions: { ...engineActions, job: effect(), ...options.actions },
     guards: options.guards ?? {},
@@ -178,6 +182,85 @@ describe("a transition is refused where a machine", () => {
     const self: Record<string, unknown> = {};
     self.self = self;
     expect(thrown(() => go(odd(on(assign({ self: () => self } as never)))))).toMatchObject({ code: "context_invalid" });
+  });
+});
+
+describe("what a refused transition says", () => {
+  const told = (actions: unknown, facts = {}) => {
+    const registration = odd({ on: { go: { actions } } }, { facts });
+    const { snapshot } = start(registration, {}, stamp, plain);
+    return thrown(() => take(registration, snapshot, { type: "go" }, stamp, plain)).message;
+  };
+
+  it.each<[string, unknown, object]>([
+    ["the fact odd.stated is not named by schemas.facts", emit(() => ({ type: "odd.stated" })), {}],
+    ["the fact odd is not plain JSON at $.at", emit(() => ({ type: "odd", at: new Date(0) }) as never), { odd: z.looseObject({}) }],
+    ["the fact odd does not fit its schema: n ", emit(() => ({ type: "odd", n: "one" })), { odd: z.strictObject({ n: z.number() }) }],
+    ["the context is not plain JSON at $.at", assign({ at: () => new Date(0) } as never), {}],
+  ])("is %s", (reason, actions, facts) => {
+    expect(told(actions, facts)).toContain(reason);
+  });
+
+  it("is how much it asks for at once, from one more on than is allowed", () => {
+    const many = (count: number) => Array.from({ length: count }, () => ({ type: "deliver", params: { to: "a/b", event: { type: "x" } } }));
+    const registration = odd({ on: { go: { actions: many(10_000) } } });
+    const { snapshot } = start(registration, {}, stamp, plain);
+    expect(take(registration, snapshot, { type: "go" }, stamp, plain).requests).toHaveLength(10_000);
+    expect(told(many(10_001))).toContain("asks for 10001 things at once; 10000 are allowed");
+  });
+});
+
+describe("a machine", () => {
+  it("reads the engine's stamp in its input, and does not keep it by spreading", () => {
+    const context = ({ input }: { input: { stamp: { seq: number } } }) => ({ seq: input.stamp.seq, ...input });
+    expect(start(odd({}, { context }), {}, { ...stamp, seq: 7 }, plain).snapshot.context).toEqual({ seq: 7 });
+  });
+
+  it("that delivers to nobody asks for nothing", () => {
+    const registration = odd({ on: { go: { actions: { type: "deliver", params: { to: null, event: { type: "x" } } } } } });
+    const { snapshot } = start(registration, {}, stamp, plain);
+    expect(take(registration, snapshot, { type: "go" }, stamp, plain)).toMatchObject({ requests: [], made: [] });
+  });
+
+  it("cannot change a snapshot that was read from a store", () => {
+    const registration = odd({}, { context: { list: [] } });
+    const read = hydrate(registration, dehydrate(registration, start(registration, {}, stamp, plain).snapshot));
+    expect(() => (read.context.list as string[]).push("more")).toThrow(TypeError);
+  });
+});
+
+describe("why an event is refused", () => {
+  const reason = (refusal?: () => unknown) => {
+    const registration = odd({}, refusal ? { refusal } : {});
+    return refusalOf(registration, start(registration, {}, stamp, plain).snapshot, { type: "go" }, plain);
+  };
+
+  it("is what the machine says, where it says a word", () => {
+    expect([reason(() => "not_now"), reason(() => 7), reason(() => undefined), reason()]).toEqual([
+      "not_now",
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it("is a coded error where the machine throws", () => {
+    const act = () =>
+      reason(() => {
+        throw new Error("slip");
+      });
+    expect(thrown(act)).toMatchObject({ code: "machine_threw", message: expect.stringContaining("slip") });
+  });
+});
+
+describe("the name of a state", () => {
+  it.each([
+    ["idle", "idle"],
+    [{ running: "stepping" }, "running.stepping"],
+    [{ left: "in", right: { out: "far" } }, "left.in,right.out.far"],
+    [{ left: {}, right: "in" }, "left,right.in"],
+  ])("%j is %s", (value, name) => {
+    expect(stateName(value)).toBe(name);
   });
 });
 
