@@ -52,6 +52,7 @@ function retargeted(config: Config, names: readonly string[], isGone: Gone): Con
   const transition = (value: unknown): unknown => {
     if (typeof value === "string") return isGone(value, names) ? {} : value;
     const { target, ...rest } = value as Config;
+    if (Array.isArray(target)) throw new Error(`the mutator knows no list of targets: ${target.join(", ")}`);
     return target !== undefined && isGone(target as string, names) ? rest : value;
   };
   const either = (value: unknown) => (Array.isArray(value) ? value.map(transition) : transition(value));

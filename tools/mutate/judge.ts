@@ -63,8 +63,10 @@ async function fateOf(
 }
 
 function refusalOf(machine: AnyStateMachine, mutant: Mutant): string | undefined {
+  // What the mutator cannot do is no fault of the mutant.
+  const config = mutant.config();
   try {
-    const [first] = checkMachine(mutatedBy(machine, mutant));
+    const [first] = checkMachine(mutatedBy(machine, config));
     return first && `${first.path} ${first.problem}`;
   } catch (error) {
     return (error as Error).message;

@@ -45,10 +45,10 @@ export function mutantsOf({ id: machine, config }: AnyStateMachine): Mutant[] {
   return mutants;
 }
 
-/** The machine as a mutant, with the implementations of the whole one. Throws where XState refuses it. */
-export function mutatedBy({ implementations }: AnyStateMachine, mutant: Mutant): AnyStateMachine {
-  const config = { ...mutant.config(), options: { maxIterations: MICROSTEPS } };
-  return createMachine(config as never, implementations as never) as unknown as AnyStateMachine;
+/** The machine with a mutant's config, and the implementations of the whole one. Throws where XState refuses it. */
+export function mutatedBy({ implementations }: AnyStateMachine, config: Config): AnyStateMachine {
+  const bounded = { ...config, options: { maxIterations: MICROSTEPS } };
+  return createMachine(bounded as never, implementations as never) as unknown as AnyStateMachine;
 }
 
 type Found = Omit<Mutant, "id" | "machine"> & { readonly what: string };

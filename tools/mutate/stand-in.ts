@@ -12,5 +12,5 @@ export function standIn<Machine extends AnyStateMachine>(machine: Machine): Mach
   if (!wanted.startsWith(`${machine.id}: `)) return machine;
   const mutant = mutantsOf(machine).find(({ id }) => id === wanted);
   if (!mutant) throw new Error(`there is no mutant ${wanted}`);
-  return mutatedBy(machine, mutant) as Machine;
+  return mutatedBy(machine, mutant.config()) as Machine;
 }
