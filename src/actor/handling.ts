@@ -136,7 +136,7 @@ function tryOnce({ probe, submit, progress, atWork }: HandlerDuties, job: Job, a
   });
   const timeoutMs = schema.timeoutMs === undefined ? TIMEOUT_MS : schema.timeoutMs;
   if (timeoutMs === null) return tried;
-  const late = Effect.fail(engineError("effect_timeout", `the effect ${row.name} took longer than ${timeoutMs} ms`));
+  const late = Effect.suspend(() => Effect.fail(engineError("effect_timeout", `the effect ${row.name} took longer than ${timeoutMs} ms`)));
   return tried.pipe(Effect.timeoutOrElse({ duration: timeoutMs, orElse: () => late }));
 }
 

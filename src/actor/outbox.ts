@@ -87,7 +87,7 @@ export class Outbox {
     if (!running) return;
     this.#running.delete(key);
     running.gate.waiting.delete(running);
-    void interrupt([running], engineError("effect_gone", `the effect ${key} has ended`));
+    void interrupt([running], () => engineError("effect_gone", `the effect ${key} has ended`));
   }
 
   /** The actor was set aside: nobody would take what its handlers give. */
@@ -113,7 +113,7 @@ export class Outbox {
    */
   async close(graceMs: number): Promise<void> {
     this.#state = "closed";
-    await interrupt([...this.#running.values()], engineError("closed", "the engine is closing"));
+    await interrupt([...this.#running.values()], () => engineError("closed", "the engine is closing"));
     if (this.#atWork.size === 0) return;
     await new Promise<void>((resolve) => {
       // Real time whatever the engine's clock is: this waits for code outside, and nothing durable depends on it.
@@ -177,8 +177,11 @@ export class Outbox {
   }
 }
 
-/** Interruption is asked for before anything else can happen, so that no answer to the abort is taken for an outcome. */
-async function interrupt(running: readonly Running[], reason: HoldfastError): Promise<void> {
-  for (const { job, ended } of running) if (job.inFlight) ended.abort(reason);
+/**
+ * Interruption is asked for before anything else can happen, so that no answer to the abort is taken for an outcome. Most have none at
+ * work any more, and need no reason.
+ */
+async function interrupt(running: readonly Running[], reason: () => HoldfastError): Promise<void> {
+  for (const { job, ended } of running) if (job.inFlight) ended.abort(reason());
   await Promise.all(running.map(({ work }) => work?.interrupt()));
 }

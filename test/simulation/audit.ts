@@ -77,11 +77,12 @@ export class Audit {
     else this.#folded.set(actor, folded);
     const ground = { reader: this.#reader, registrations: this.#registrations, enclose, unknown: "fault" } as const;
     this.#found(checkActor(row, ground, folded));
-    this.#found(this.#ofRun(row));
+    // Its boundary is taken with its first entry; what it stored is read whole, so not before its end.
+    if (row.machine === "run" && (rows[0]?.seq === 1 || row.status === "final")) this.#found(this.#ofRun(row));
   }
 
   #ofRun(row: ActorRow): Iterable<Fault> {
-    const run = row.machine === "run" ? contextOf(this.#reader, "run", idOf(row.address)) : undefined;
+    const run = contextOf(this.#reader, "run", idOf(row.address));
     return run ? checkRun(this.#reader, row.address, run) : [];
   }
 

@@ -1,6 +1,6 @@
 /** Chance: the one source of randomness of a simulation. It is seeded, and splits into sources of their own by name. */
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** Draws that depend on nothing but the seed and on how many came before. */
 export class Chance {
@@ -9,7 +9,7 @@ export class Chance {
 
   constructor(name: string) {
     this.#name = name;
-    const digest = createHash("sha256").update(name).digest();
+    const digest = hash("sha256", name, "buffer");
     this.#state = Uint32Array.from([0, 4, 8, 12], (at) => digest.readUInt32LE(at));
   }
 

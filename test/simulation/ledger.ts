@@ -3,7 +3,7 @@
  * by their names, and what was promised of them.
  */
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { PlacedJournalRow } from "../../src/actor/store.ts";
 import type { HandoffBook, InteractionBook, PlanBook, RunBook, SessionBook } from "./book.ts";
 
@@ -20,7 +20,7 @@ interface Entry extends PlacedJournalRow {
   readonly asked: readonly any[];
 }
 
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const sha256 = (text: string) => hash("sha256", text, "hex");
 
 export class Ledger {
   readonly actors = new Map<string, Actor>();
@@ -67,15 +67,15 @@ export class Ledger {
 
   /** ACT-3, ACT-5, and the chain. */
   #chain(entry: Entry): Actor {
-    const { actor, seq, atMs, version, cause, event, facts, actions, hash } = entry;
+    const { actor, seq, atMs, version, cause, event, facts, actions } = entry;
     const known = this.actors.get(actor) ?? { seq: 0, hash: "", isFinal: false, effects: new Map() };
     this.actors.set(actor, known);
     this.#demand(seq === known.seq + 1, `ACT-3: entry ${seq} of ${actor} follows entry ${known.seq}`);
     const body = sha256(JSON.stringify([atMs, version, cause, event, facts, actions]));
-    this.#demand(sha256(JSON.stringify([known.hash, actor, seq, body])) === hash, `chain: entry ${seq} of ${actor} is not linked`);
+    this.#demand(sha256(JSON.stringify([known.hash, actor, seq, body])) === entry.hash, `chain: entry ${seq} of ${actor} is not linked`);
     this.#demand(!known.isFinal, `ACT-5: entry ${seq} of ${actor} (${entry.told.type}) comes after its end`);
     known.seq = seq;
-    known.hash = hash;
+    known.hash = entry.hash;
     return known;
   }
 

@@ -1,0 +1,5 @@
+/** The first share of what a test run simulates. */
+
+import { campaign } from "./campaign.ts";
+
+campaign("first");
