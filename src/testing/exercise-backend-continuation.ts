@@ -39,6 +39,8 @@ export function successions(promised: Promised, { answer, without = [] }: Exerci
         },
       }));
       assertSame(await trial.play(), whole);
+      const isCase = trial.seen.steps.some(({ report }) => report?.next === "continue");
+      assert.equal(trial.deaths > 0, isCase, "no process died");
     });
   if (answer)
     promised(`answered in a new process, it ${same}`, async (place) => {
@@ -140,6 +142,7 @@ export function deaths(promised: Promised, { without = [] }: ExerciseBackendOpti
     promised(`killed ${DEATHS[where]}, it is continued by a new process, which completes the turn${otherwise}`, async (place) => {
       const trial = await place.trial((self) => dying(self, where));
       const played = await trial.play();
+      assert.equal(trial.deaths, 1, "no process died");
       if (isUnknown && played.end.kind === "parked") assertParked(played.end.reasons);
       else assertCompleted(played);
       for (const [call, { ok }] of played.queried)

@@ -49,6 +49,8 @@ export class Trial {
   readonly seen = new Seen();
   /** Handoffs that were sealed. */
   handoffs = 0;
+  /** How often its process died. */
+  deaths = 0;
   /** The first run of each turn: a plain continuation is one of its own. */
   readonly #turns: string[] = [];
   readonly #ground: Ground;
@@ -93,6 +95,7 @@ export class Trial {
 
   /** The present process dies here. */
   die(): never {
+    this.deaths++;
     return this.#present.die();
   }
 

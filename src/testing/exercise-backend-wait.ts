@@ -14,7 +14,7 @@ export async function within<T>(ms: number, promise: Promise<T>, otherwise: stri
   }
 }
 
-/** Whatever is on its way in this process has come. */
+/** Whatever was on its way in this process has come, but for what waits for longer than a millisecond. */
 export async function quiet(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate();
   // For whoever waits for a timer of no length.
