@@ -37,7 +37,10 @@ export interface CheckGround {
   readonly unknown: "fault" | "skip";
 }
 
-/** Everything in an actor's rows that is not as its journal gives it; `known` is what the journal comes to, where it has been folded. */
+/**
+ * Everything in an actor's rows that is not as its journal gives it. `known` is what the journal comes to, where it has been folded: its
+ * entries are not read again then, and nothing is said of their order.
+ */
 export function* checkActor(row: ActorRow, { reader, registrations, enclose, unknown }: CheckGround, known?: Folded): Generator<Fault> {
   const fault = (code: string, message: string, seq: number | null = null): Fault => ({ code, actor: row.address, seq, message });
   if (row.address !== `${row.machine}/${row.id}`) yield fault("snapshot_damaged", `the row says that it is ${row.machine}/${row.id}`);
@@ -105,10 +108,11 @@ function* checkSnapshot(row: ActorRow, registration: Registration, folded: Folde
   const fault = (message: string): Fault => ({ code: "snapshot_damaged", actor: row.address, seq: row.seq, message });
   const state = stateName(snapshot.value);
   try {
-    if (!isFoldedTo(registration, folded, row.snapshot)) yield fault("the stored snapshot is not what the journal gives");
+    JSON.parse(row.snapshot);
   } catch {
     return yield fault("the stored snapshot is not JSON");
   }
+  if (!isFoldedTo(registration, folded, row.snapshot)) yield fault("the stored snapshot is not what the journal gives");
   if ((row.status === "final") !== isFinal(snapshot) || row.state !== state)
     yield fault(`the row says ${row.status} in ${row.state}, the journal gives ${state}`);
 }

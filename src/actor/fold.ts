@@ -54,10 +54,11 @@ const UNFOLDED: Folded = { snapshot: undefined, seq: 0, hash: NO_HASH, version: 
 
 /**
  * Folds one actor's entries, ascending, behind those that came to `from`; without it, from seq 1. Stops at the first entry that does not
- * hold; the rest would only repeat it.
+ * hold, also where `from` stopped; the rest would only repeat it.
  */
 export function fold(ground: FoldGround, rows: Iterable<JournalRow>, from = UNFOLDED): Folded {
   const { registration, actor, reader, enclose } = ground;
+  if (from.faults.length > 0) return from;
   let { snapshot, effects, timers, seq, hash, version } = from;
   const stop = (code: string, at: number, message: string): Folded => ({
     snapshot,
@@ -130,5 +131,5 @@ function isTextOf(text: string, value: unknown): boolean {
 export function isFoldedTo(registration: Registration, { snapshot }: Folded, text: string): boolean {
   if (snapshot === undefined) return false;
   const made = dehydrate(registration, snapshot);
-  return made === text || isTextOf(text, JSON.parse(made));
+  return made === text || canonical(JSON.parse(made)) === canonical(JSON.parse(text));
 }

@@ -50,13 +50,16 @@ export interface Registration {
 /** Invoked promise logic whose machine declares no limits: tried once, as XState does, and again only after a crash. */
 const INVOKED: EffectSchema = { params: z.any(), delivery: "at_least_once", attempts: 1 };
 
-/** Machines that were registered before: a machine does not change, and its check and its digest walk all of it. */
-const known = new WeakMap<AnyStateMachine, Registration>();
+/** Of machines that were registered before: the check and the digest of one walk all of it. */
+const registrations = new WeakMap<AnyStateMachine, Registration>();
 
-/** Checks a machine and prepares it for the engine. Throws `machine_invalid` with the first problem and the number of the others. */
+/**
+ * Checks a machine and prepares it for the engine, once: what is changed in a machine, or in its schemas, after that is not looked at.
+ * Throws `machine_invalid` with the first problem and the number of the others.
+ */
 export function register(machine: AnyStateMachine): Registration {
-  const registration = known.get(machine) ?? registered(machine);
-  known.set(machine, registration);
+  const registration = registrations.get(machine) ?? registered(machine);
+  registrations.set(machine, registration);
   return registration;
 }
 

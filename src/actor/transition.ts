@@ -185,7 +185,9 @@ const texts = new WeakMap<AnyMachineSnapshot, string>();
 export function dehydrate(registration: Registration, snapshot: AnyMachineSnapshot): string {
   const known = texts.get(snapshot);
   if (known !== undefined) return known;
-  const text = JSON.stringify(registration.machine.getPersistedSnapshot(snapshot));
+  // XState would look through all of the context for references to actors, and take plain JSON for one that has the keys of one.
+  const persisted = registration.machine.getPersistedSnapshot({ ...snapshot, context: {} } as never);
+  const text = JSON.stringify({ ...persisted, context: snapshot.context });
   texts.set(snapshot, text);
   return text;
 }
@@ -193,7 +195,7 @@ export function dehydrate(registration: Registration, snapshot: AnyMachineSnapsh
 /** The snapshot from its stored text. Throws where this machine has no such state. */
 export function hydrate(registration: Registration, text: string): AnyMachineSnapshot {
   const stored = JSON.parse(text);
-  // XState would look through all of the context for references to actors; a stored context is plain JSON and has none.
+  // As when it is written: a context is plain JSON and refers to nobody.
   const snapshot = registration.machine.restoreSnapshot({ ...stored, context: {} }, scope as never) as AnyMachineSnapshot;
   snapshot.context = frozen(stored.context);
   return snapshot;

@@ -314,4 +314,12 @@ describe("a machine is registered", () => {
     const mine = async () => 2;
     expect(registerAll([machine({ invoke: { src: "child" } })], { child: mine }).get("thing")?.handlers.child).toBe(mine);
   });
+
+  it("once, and each engine has handlers of its own", () => {
+    const shared = machine({ invoke: { src: "child" } });
+    expect(register(shared)).toBe(register(shared));
+    const [one, two] = [async () => 1, async () => 2];
+    const handlers = [one, two].map((child) => registerAll([shared], { child }).get("thing")?.handlers.child);
+    expect(handlers).toEqual([one, two]);
+  });
 });

@@ -222,6 +222,15 @@ describe("a machine", () => {
     expect(take(registration, snapshot, { type: "go" }, stamp, plain)).toMatchObject({ requests: [], made: [] });
   });
 
+  it("stores a context as it is, also one that looks like a reference to an actor", () => {
+    const context = { one: { sessionId: "x:0", send: null, ref: { id: "y" } }, two: { xstate$$type: 1, id: "z" } };
+    const registration = odd({}, { context });
+    const text = dehydrate(registration, start(registration, {}, stamp, plain).snapshot);
+    expect(JSON.parse(text).context).toEqual(context);
+    expect(hydrate(registration, text).context).toEqual(context);
+    expect(dehydrate(registration, hydrate(registration, text))).toBe(text);
+  });
+
   it("cannot change a snapshot that was read from a store", () => {
     const registration = odd({}, { context: { list: [] } });
     const read = hydrate(registration, dehydrate(registration, start(registration, {}, stamp, plain).snapshot));

@@ -1,6 +1,7 @@
 /**
- * Audit: the rows of a root held against its journal, after every event, of all that the event changed. It asks what `verify` asks of a
- * whole root, and goes on folding each actor from where it stood (ACT-3, ACT-4, ACT-10).
+ * Audit: the rows of a root held against its journal, after every event, of each actor that has a new entry. It asks what `verify` asks of
+ * them, and goes on folding each from where it stood (ACT-3, ACT-4, ACT-10). What belongs to no actor, and a row that was changed without
+ * an entry, is found when the whole root is verified, or when that actor has its next entry. The order of an actor's entries is the ledger's.
  */
 
 import type { AnyStateMachine } from "xstate";
@@ -40,6 +41,7 @@ export class Audit {
   rest(): void {
     const grown = new Map<string, PlacedJournalRow[]>();
     for (const row of this.#entries()) {
+      if (row.position !== this.#position + 1) this.#violated(`ACT-3: position ${row.position} follows ${this.#position}`);
       this.#position = row.position;
       grown.set(row.actor, [...(grown.get(row.actor) ?? []), row]);
       const whole = inflated(this.#reader, row);
@@ -48,7 +50,12 @@ export class Audit {
       this.#found(checkEntry(this.#reader, row, told));
     }
     for (const [actor, rows] of grown) this.#check(actor, rows);
-    for (const letter of this.#reader.deadLetters({}, { after: this.#letters, limit: 1000 })) {
+    const letters = pages(
+      (after) => this.#reader.deadLetters({}, { after, limit: PAGE }),
+      ({ position }) => position,
+      this.#letters,
+    );
+    for (const letter of letters) {
       this.#letters = letter.position;
       this.#found(this.#deliveries.letter(letter));
     }
