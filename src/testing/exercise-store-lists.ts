@@ -27,6 +27,32 @@ export function actors(promised: Promised): void {
     }
     assert.deepEqual(seen, addresses);
   });
+  promised("a list by status or quarantine is in the order of creation, whatever its actors were before", (store, epoch) => {
+    const quarantine = { code: "c", message: "m", atMs: 1 };
+    const listed = () =>
+      [{ status: "active" } as const, { quarantined: true }].map((filter) => store.actors(filter, ALL).map((row) => row.address));
+    store.write(epoch, (writer) => ["m/a", "m/b", "m/c"].forEach((address) => void writer.putActor(actorRow(address))));
+    store.write(epoch, (writer) => writer.putActor(actorRow("m/a", { status: "final" })));
+    store.write(epoch, (writer) => ["m/c", "m/b"].forEach((address) => void writer.putActor(actorRow(address, { quarantine }))));
+    assert.deepEqual(listed(), [
+      ["m/b", "m/c"],
+      ["m/b", "m/c"],
+    ]);
+    const fails = (writer: StoreWriter) => {
+      writer.putActor(actorRow("m/b", { status: "final" }));
+      throw new Error("mine");
+    };
+    assert.throws(() => store.write(epoch, fails), /mine/);
+    assert.deepEqual(listed(), [
+      ["m/b", "m/c"],
+      ["m/b", "m/c"],
+    ]);
+    store.write(epoch, (writer) => writer.putActor(actorRow("m/a")));
+    assert.deepEqual(listed(), [
+      ["m/a", "m/b", "m/c"],
+      ["m/b", "m/c"],
+    ]);
+  });
   promised("lists are filtered by machine, status, quarantine, epoch and time, in any combination", (store, epoch) => {
     const rows: ActorRow[] = [];
     for (const machine of ["m", "n"])
