@@ -10,11 +10,12 @@ import type { FaultPoint } from "../../src/actor/commit.ts";
 import type { Engine } from "../../src/actor/engine.ts";
 import { openActors } from "../../src/actors.ts";
 import { type ChildEnd, runChild } from "../../src/testing/index.ts";
+import { size } from "../../tools/test/size.ts";
 import { temporary } from "./counter.ts";
 import { type Acknowledged, CERTAIN, handlersThatLog, IDS, machine, ONCE, ONCES, work } from "./kill.ts";
 
 /** Kills in all; raise it to look harder: `HOLDFAST_KILLS=500 vitest run test/actor/kill.test.ts`. */
-const KILLS = Number(process.env.HOLDFAST_KILLS ?? 20);
+const KILLS = size("KILLS", 20);
 /** Children at work at a time. */
 const PARALLEL = 3;
 const POINTS: readonly FaultPoint[] = ["commit.before", "commit.inside", "commit.after", "effect.before", "effect.after"];

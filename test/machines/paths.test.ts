@@ -1,10 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 import { machines } from "../../machines/index.ts";
 import { exerciseMachine } from "../../src/testing/index.ts";
+import { size } from "../../tools/test/size.ts";
 import { EXPLORED } from "./paths/index.ts";
 
 /** How much of each machine is tried besides the paths that cover it: so many paths, twice as many crashes, a quarter as many failing stores. */
-const SIZE = Number(process.env.HOLDFAST_PATHS ?? 32);
+const SIZE = size("PATHS", 32);
 
 const exercised = EXPLORED.map(({ machine, options }) => ({
   machine,

@@ -11,11 +11,12 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { canonical } from "../../src/actor/json.ts";
 import type { Holdfast } from "../../src/index.ts";
+import { size } from "../../tools/test/size.ts";
 import { backendOf, begin, executions, IDS, type Kind, takeOver, WORK_REPORT } from "./work.ts";
 import { type Fact, temporary, World } from "./world.ts";
 
 /** Commit points at which a process is killed, for each turn and each run of a sweep. */
-const SAMPLE = Number(process.env.HOLDFAST_CRASHES ?? 36);
+const SAMPLE = size("CRASHES", 36, 0);
 const AT_ONCE = 2;
 const CHILD = join(import.meta.dirname, "crash.child.ts");
 

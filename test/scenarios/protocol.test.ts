@@ -8,16 +8,17 @@
 
 import { afterAll, describe, expect, it } from "vitest";
 import "../agent/world.ts";
+import { size } from "../../tools/test/size.ts";
 import { type PathStep, statesOf } from "./model.ts";
 import { drivePath, failStore, kill } from "./protocol/crash.ts";
 import { explore, stranded, textOf } from "./protocol/graph.ts";
 import { brokenIn } from "./protocol/promise.ts";
 import { choose, evenly, whole } from "./protocol/sample.ts";
 
-const MORE = Number(process.env.HOLDFAST_PATHS ?? 32);
+const MORE = size("PATHS", 32);
 const CRASHES = 6 * MORE;
 const FAILING = Math.ceil(MORE / 4);
-const KILLS = Number(process.env.HOLDFAST_KILLS ?? 12);
+const KILLS = size("KILLS", 12);
 const PHASES = ["before", "inside", "after"] as const;
 
 const protocol = explore();

@@ -9,11 +9,12 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import "../agent/world.ts";
+import { anySeed, size } from "../../tools/test/size.ts";
 import { BEGINNING, happen } from "./model.ts";
 import { anyWalk, commandsOf, go, tally, textOf, walkOf } from "./protocol/walk.ts";
 
-const seed = Number(process.env.HOLDFAST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const walks = Number(process.env.HOLDFAST_WALKS ?? 60);
+const seed = anySeed();
+const walks = size("WALKS", 60);
 
 /** Walks on which a fault was found. */
 const FOUND: readonly string[] = [];

@@ -1,10 +1,11 @@
 /** Campaign: what a test run simulates. Its seeds are in two shares, for two files of tests run side by side. */
 
 import { describe, expect, it } from "vitest";
+import { size } from "../../tools/test/size.ts";
 import { simulate } from "./simulation.ts";
 
 /** Events over all seeds, after each of which everything that changed is held against what is promised. `HOLDFAST_EVENTS` for more. */
-const EVENTS = Number(process.env.HOLDFAST_EVENTS ?? 50_000);
+const EVENTS = size("EVENTS", 50_000);
 const SEEDS = { first: [21, 23], second: [24, 25] } as const;
 const STEPS = Math.ceil(EVENTS / Object.values(SEEDS).flat().length);
 /** Time that one event may take on a busy machine. */

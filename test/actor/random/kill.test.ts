@@ -11,6 +11,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { runChild, simulatedClock } from "../../../src/testing/index.ts";
+import { anySeed, size } from "../../../tools/test/size.ts";
 import { plainCase } from "./arbitrary.ts";
 import { sqliteGround } from "./grounds.ts";
 import type { Breach } from "./model.ts";
@@ -19,9 +20,9 @@ import { judge } from "./oracle.ts";
 import { Play } from "./play.ts";
 import { type Case, POINTS, type Point } from "./spec.ts";
 
-const seed = Number(process.env.HOLDFAST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = anySeed();
 const path = process.env.HOLDFAST_PATH;
-const kills = Number(process.env.HOLDFAST_KILLS ?? 5);
+const kills = size("KILLS", 5);
 /** When the next owner comes: after all that the clock of the killed one can have shown. */
 const LATER_MS = 1_767_225_600_000 + 4_000_000;
 

@@ -7,13 +7,14 @@
 
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
+import { anySeed, size } from "../../../tools/test/size.ts";
 import { anyCase } from "./arbitrary.ts";
 import { memoryGround, sqliteGround } from "./grounds.ts";
 import { nothingYet, trial } from "./trial.ts";
 
-const seed = Number(process.env.HOLDFAST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = anySeed();
 const path = process.env.HOLDFAST_PATH;
-const runs = Number(process.env.HOLDFAST_RUNS ?? 50);
+const runs = size("RUNS", 50);
 const tally = nothingYet();
 
 afterAll(() =>
