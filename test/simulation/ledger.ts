@@ -29,6 +29,8 @@ export class Ledger {
   readonly handoffs = new Map<string, HandoffBook>();
   readonly interactions = new Map<string, InteractionBook>();
   readonly plans = new Map<string, PlanBook>();
+  /** Runs with a step that has no result yet, by the position at which it was asked for. */
+  readonly stepping = new Map<string, number>();
   /** Outcomes of each turn. */
   readonly turns = new Map<string, number>();
   /** Sessions, and handoffs, of which something was read since the last rest. */
@@ -120,6 +122,7 @@ export class Ledger {
     if (run.source.handoffId) this.moved.add(run.source.handoffId);
     const { told } = entry;
     if (told.type.startsWith("prepare.")) run.preparing--;
+    if (told.type.startsWith("step.")) this.stepping.delete(id);
     if (told.type === "tool.call" && told.reconcile === "ask") run.asks.push(told.callId);
     if (told.type === "interaction.answered") this.#takeAnswer(run, told);
     for (const fact of entry.stated) this.#stated(run, fact, actor);
@@ -130,6 +133,7 @@ export class Ledger {
       this.#demand(!run.steps.has(step), `dispatch: run/${id} asks for step ${step} twice`);
       this.#demand(run.dispatches === 1, `dispatch: run/${id} asks for step ${step} with ${run.dispatches} dispatches`);
       run.steps.set(step, maxSteps);
+      this.stepping.set(id, entry.position);
     }
   }
 
@@ -192,6 +196,7 @@ export class Ledger {
 
   #ended(run: RunBook, { type, ...fact }: any, actor: Actor): void {
     this.#demand(!run.seal && !run.outcome, `end: run/${run.id} ends twice`);
+    this.stepping.delete(run.id);
     this.#demand(![...run.calls.values()].includes("called"), `tool: run/${run.id} ends with an open call`);
     actor.isFinal = true;
     run.waiting = null;

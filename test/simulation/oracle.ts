@@ -71,6 +71,13 @@ export class Oracle implements Witness {
         this.#violated(`plan: ${plan.id} is active after a recovery`);
   }
 
+  /** The same after the recovery by another process: nobody goes on, either, with a step that was asked for until then. */
+  reopened(position: number): void {
+    this.recovered(position);
+    for (const [runId, askedAt] of this.ledger.stepping)
+      if (askedAt <= position) this.#violated(`end: run/${runId} goes on with a step of a process that is gone`);
+  }
+
   prepared({ runId }: PrepareInput): void {
     const run = this.#saw(runId);
     this.#demand(run && run.preparing > 0, `ACT-1: run/${runId} is prepared, and no entry asks for it`);

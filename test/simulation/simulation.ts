@@ -211,7 +211,7 @@ export class Simulation {
       this.#host = host;
       let failure: unknown;
       const opened = host.open().then(
-        () => host.isCut || this.#oracle.recovered(position),
+        () => host.isCut || this.#oracle.reopened(position),
         (error) => {
           failure = error;
         },

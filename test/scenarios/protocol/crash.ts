@@ -86,7 +86,7 @@ export async function recover(decision: Decision, death: Death): Promise<void> {
     left.close();
     world.use(death.file);
     for (const owner of ["the first owner", "the second owner"]) {
-      await drive.next(() => world.reopen());
+      await drive.next(() => world.reopen(), journal.at(-1)?.position ?? 0);
       await drive.agrees(model, `${owner} ${when}`);
       const found = world.reader.entries({ limit: 1000 });
       assert.deepEqual(found.slice(0, journal.length), journal, `${owner} ${when}: what was in the journal is not there as it was`);

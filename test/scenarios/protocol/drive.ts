@@ -3,15 +3,16 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { StoreReader } from "../../../src/actor/store.ts";
-import { until } from "../../../src/testing/exercise-machine-stage.ts";
+import { openUnsynced, until } from "../../../src/testing/exercise-machine-stage.ts";
 import { Oracle } from "../../simulation/oracle.ts";
-import { type Decision, surroundingsOf } from "../decision.ts";
+import { type Decision, surroundingsOf, type Wish } from "../decision.ts";
 import type { Act } from "../matrix/act.ts";
 import { bounded } from "../matrix/bound.ts";
 import { executors, GATES } from "../matrix/path.ts";
 import { Play } from "../matrix/play.ts";
 import { type Happening, hasEnded, type Model, standingAt } from "../model.ts";
 import { HANDOFF, TURN } from "../turn.ts";
+import { isAnswer } from "./answer.ts";
 import { QuickWorld } from "./quick-world.ts";
 import { historyIn, historyOfModel, standingIn, standingOf } from "./stored.ts";
 
@@ -80,6 +81,10 @@ export class Drive {
   /** Makes it happen and compares; `model` is the state that it leads to. Rejects with an AssertionError that says what differs. */
   async happen(happening: Happening, model: Model): Promise<void> {
     await this.perform(happening, model);
+    const told = Object.values(this.play.answers).at(-1);
+    const isTaken = model.trail.length > 0;
+    if (isWish(happening.type))
+      assert.ok(isAnswer(happening.type, told, isTaken), `${happening.type} was ${isTaken ? "taken" : "declined"}, and came to ${told}`);
     await this.agrees(model, `after ${happening.type}`);
   }
 
@@ -97,17 +102,19 @@ export class Drive {
   /** Goes back to what a process had left that died earlier: nothing that was seen since then has happened. */
   async back(left: string): Promise<void> {
     this.#oracle = this.#newOracle();
-    await this.next(() => this.world.die(left));
+    await this.next(() => this.world.die(left), lastPositionIn(left));
   }
 
-  /** Another process takes over: it has nothing of what this one had in memory, and whatever broke the store is over. */
-  async next(open: () => Promise<unknown>): Promise<void> {
+  /**
+   * Another process takes over: it has nothing of what this one had in memory, and whatever broke the store is over. Up to `position` is
+   * what it finds.
+   */
+  async next(open: () => Promise<unknown>, position = this.#oracle.position): Promise<void> {
     const { play, world } = this;
     play.closeGates();
     world.probe = undefined;
-    const { position } = this.#oracle;
     await open();
-    this.#oracle.recovered(position);
+    this.#oracle.reopened(position);
     play.resuming = undefined;
     play.handoff = world.reader.actor(`run/${TURN.runId}`) ? play.run(TURN.runId).handoff() : undefined;
   }
@@ -158,6 +165,19 @@ export class Drive {
     await this.play.end();
   }
 }
+
+/** The last position of a database that nobody has open. */
+export function lastPositionIn(file: string): number {
+  const store = openUnsynced(file);
+  try {
+    return store.lastPosition();
+  } finally {
+    store.close();
+  }
+}
+
+const WISHES: readonly string[] = ["request", "commit", "cancel", "stop", "resume"] satisfies readonly Wish[];
+const isWish = (type: string): type is Wish => WISHES.includes(type);
 
 /** Collects what an oracle finds. It does not know the program's own record of denials. */
 export const violationsOf = (decision: Decision, into: string[]) => (what: string) => {

@@ -11,6 +11,7 @@ import { dump } from "../../../src/testing/exercise-machine-fault.ts";
 import { DECISIONS, type Decision } from "../decision.ts";
 import { BEGINNING, type Happening, happen, live, type Model, restarted } from "../model.ts";
 import { HANDOFF } from "../turn.ts";
+import { isAnswer } from "./answer.ts";
 import { between, nextStateIn } from "./crash.ts";
 import { Drive } from "./drive.ts";
 import { anything } from "./graph.ts";
@@ -110,11 +111,10 @@ async function refused(name: (typeof TRIED)[number], model: Model, { play, world
   assert.ok(dump(world.reader) === before, `${name} was not possible, and wrote something`);
 }
 
-/** A code, or that it is too late; a request that is made already is the same request, and of what is not there nothing comes. */
+/** What is asked for a second time is the same request; of a handoff that is not there nothing comes. */
 function isNo(name: (typeof TRIED)[number], told: unknown, model: Model): boolean {
-  if (told === "accepted") return live(model, `handoff/${HANDOFF.id}`) !== undefined;
-  if (typeof told === "string" || told === false) return true;
-  return name === "request" ? told === null : (name === "commit" || name === "cancel") && told === undefined;
+  if (live(model, `handoff/${HANDOFF.id}`) === undefined) return told === undefined || told === null || isAnswer(name, told, false);
+  return (name === "request" && (told === "accepted" || told === null)) || isAnswer(name, told, false);
 }
 
 const textOfMove = ({ name, death }: Move): string => (death ? `${name} !${death.phase} ${death.nth}` : name);
