@@ -25,6 +25,11 @@ const preparing = (declared: typeof composition | null, changes = {}): Event => 
   effect,
 });
 const prepared = preparing(composition);
+const preparedIn = (workspace: string | null): Event => ({
+  type: "prepare.done",
+  output: { composition, driftPolicy, workspace },
+  effect,
+});
 const preparedNothing = preparing(null);
 const drifted = preparing({ ...composition, promptHash: hash("1") });
 const allowed = preparing({ ...composition, promptHash: hash("1") }, { prompt: "allow" });
@@ -63,6 +68,7 @@ const request = (changes = {}): Event => ({ type: "handoff.request", ...ids, ...
 const commit = (handoffId = "handoff-1"): Event => ({ type: "handoff.commit", handoffId });
 const cancel = (handoffId = "handoff-1"): Event => ({ type: "handoff.cancel", handoffId });
 const stop: Event = { type: "run.stop", by: "user" };
+const shutdown: Event = { type: "run.stop", by: "shutdown" };
 const reopened: Event = { type: "engine.reopened", epoch: 2 };
 
 const second = { handoffId: "handoff-2", successorRunId: "run-3", claimId: "claim-2" };
@@ -77,6 +83,7 @@ const SITUATIONS = {
   "preparing the last run of a lineage": from({ ...successor, depth: LINEAGE_LIMIT }),
   "preparing again, requested": from(fresh, prepared, ask, reopened, answer(), request()),
   "preparing again": from(fresh, prepared, ask, reopened, answer()),
+  "preparing again, its workspace unknown": from(fresh, preparedIn(null), ask, reopened, answer()),
   stepping: from(fresh, prepared),
   "stepping without composition": from(fresh, preparedNothing),
   "stepping, requested": from(fresh, prepared, request()),
@@ -86,6 +93,7 @@ const SITUATIONS = {
   "stepping with all calls": from(fresh, prepared, ...Array.from({ length: OPEN_CALLS }, (_, index) => call(`call-${index}`))),
   "a successor's first step": from(successor, prepared),
   stopping: from(fresh, prepared, stop),
+  "stopping for a shutdown": from(fresh, prepared, shutdown),
   "stopping with a call": from(fresh, prepared, call(), stop),
   "stopping, requested": from(fresh, prepared, request(), stop),
   waiting: from(fresh, prepared, ask),
@@ -97,6 +105,7 @@ const SITUATIONS = {
   "paused from waiting": from(fresh, prepared, ask, request(), commit()),
   "paused before its dispatch": from({ ...successor, interaction: question }, prepared, request(second), commit(second.handoffId)),
   "stopped before its dispatch": from({ ...successor, stopBeforeDispatch: "user" }),
+  "stopped by a shutdown before its dispatch": from({ ...successor, stopBeforeDispatch: "shutdown" }),
   "a copy": from(copyOf({ kind: "completed", stopReason: "end_turn" })),
 } as const;
 
@@ -118,6 +127,7 @@ const sealed = {
   requests: ["handoff/handoff-1 ! handoff.sealed", "session/session-1 ! turn.sealed"],
 };
 const stopped = { outcome: { kind: "cancelled", by: "user" } };
+const shutDown = { outcome: { kind: "cancelled", by: "shutdown" } };
 const failure = (code: string) => ({ outcome: { kind: "failed", error: { code, message: expect.any(String) }, drift: [] } });
 const step = (number: number, maxSteps: number) => `step ${JSON.stringify({ step: number, maxSteps })}`;
 
@@ -144,6 +154,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "preparing", when: request({ successorRunId: "run-1" }), to: "ignored: successor_not_new" },
   { given: "preparing", when: cancel(), to: "ignored: handoff_not_pending" },
   { given: "preparing", when: stop, to: "cancelled", ...over, context: stopped },
+  { given: "preparing", when: shutdown, to: "cancelled", ...over, context: shutDown },
   { given: "preparing", when: reopened, to: "failed", ...over, context: failure("interrupted_before_dispatch") },
   { given: "preparing, requested", when: request({ handoffId: "other" }), to: "ignored: handoff_in_progress" },
   {
@@ -228,6 +239,31 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     requests: [step(2, 2)],
     context: { stale: false },
   },
+  // What a continuation is held against is the place where the run began.
+  {
+    given: "preparing again",
+    when: preparedIn("/elsewhere"),
+    to: "running.stepping",
+    facts: ["composition.recorded"],
+    requests: [step(2, 2)],
+    context: { workspace: "/project" },
+  },
+  {
+    given: "preparing again",
+    when: preparedIn(null),
+    to: "running.stepping",
+    facts: ["composition.recorded"],
+    requests: [step(2, 2)],
+    context: { workspace: "/project" },
+  },
+  {
+    given: "preparing again, its workspace unknown",
+    when: preparedIn("/project"),
+    to: "running.stepping",
+    facts: ["composition.recorded"],
+    requests: [step(2, 2)],
+    context: { workspace: "/project" },
+  },
   { given: "preparing again", when: drifted, to: "failed", ...over },
   { given: "preparing again", when: preparedNothing, to: "failed", ...over, context: failure("composition_not_durable") },
   { given: "preparing again", when: reopened, to: "ignored" },
@@ -292,6 +328,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     requests: ["abort step"],
     context: stopped,
   },
+  { given: "stepping", when: shutdown, to: "running.stopping", requests: ["abort step"], context: shutDown },
   { given: "stepping", when: request(), to: "running.stepping", ...requested },
   { given: "stepping", when: request({ successorRunId: "run-1" }), to: "ignored: successor_not_new" },
   { given: "stepping", when: commit(), to: "ignored: not_held" },
@@ -374,6 +411,8 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "stopping", when: ask, to: "cancelled", facts: ["message.added", "run.ended"], requests: [toSession] },
   { given: "stopping", when: stepFailed, to: "cancelled", ...over, context: stopped },
   { given: "stopping", when: aborted, to: "cancelled", ...over },
+  { given: "stopping for a shutdown", when: aborted, to: "cancelled", ...over, context: shutDown },
+  { given: "stopping for a shutdown", when: reopened, to: "cancelled", ...over, context: shutDown },
   { given: "stopping", when: unknown, to: "cancelled", ...over },
   { given: "stopping", when: reopened, to: "cancelled", ...over },
   { given: "stopping", when: call(), to: "ignored: run_stopping" },
@@ -402,6 +441,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     requests: ["session/session-1 ! turn.running", step(2, 2)],
   },
   { given: "waiting", when: stop, to: "cancelled", facts: ["run.ended"], requests: [closes, toSession], context: stopped },
+  { given: "waiting", when: shutdown, to: "cancelled", facts: ["run.ended"], requests: [closes, toSession], context: shutDown },
   {
     given: "waiting",
     when: request(),
@@ -442,6 +482,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   },
   { given: "boundary", when: cancel("other"), to: "ignored: handoff_not_pending" },
   { given: "boundary", when: stop, to: "cancelled", ...overInHandoff, context: stopped },
+  { given: "boundary", when: shutdown, to: "cancelled", ...overInHandoff, context: shutDown },
   { given: "boundary", when: reopened, to: "failed", ...overInHandoff, context: failure("interrupted_at_boundary") },
   { given: "boundary", when: request(), to: "ignored: handoff_in_progress" },
   { given: "boundary without composition", when: commit(), to: "ignored: composition_not_durable" },
@@ -486,6 +527,7 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
   { given: "paused", when: broken, to: "failed", ...overInHandoff, context: failure("effect_failed") },
   { given: "stepping", when: broken, to: "ignored: run_not_active" },
   { given: "paused", when: stop, to: "cancelled", ...overInHandoff, context: stopped },
+  { given: "paused", when: shutdown, to: "cancelled", ...overInHandoff, context: shutDown },
   { given: "paused", when: cancel(), to: "ignored: handoff_not_pending" },
   { given: "paused", when: commit(), to: "ignored: not_held" },
   { given: "paused", when: reopened, to: "ignored" },
@@ -536,6 +578,7 @@ describe("creating a run", () => {
       requests: 2,
     });
     expect(table.create("stopped before its dispatch").facts.at(-1)).toEqual({ type: "run.ended", kind: "cancelled", by: "user" });
+    expect(table.create("stopped by a shutdown before its dispatch").facts.at(-1)).toMatchObject({ kind: "cancelled", by: "shutdown" });
   });
 
   it.each([
@@ -557,6 +600,26 @@ describe("creating a run", () => {
 
   it("keeps the text out of the context: it is in the journal once", () => {
     expect(JSON.stringify(table.at("stepping").context)).not.toContain(fresh.text);
+  });
+});
+
+describe("what a run states", () => {
+  const decided = { type: "permission.decided", interactionId: question.id, question: question.question, allow: false };
+
+  it.each([
+    ["of a decision: what was asked, and what was decided", "waiting", decision, decided],
+    ["of a decision after a restart: the same", "waiting since before a restart", decision, decided],
+    ["of a stop by a shutdown: that it was one", "waiting", shutdown, { type: "run.ended", ...shutDown.outcome }],
+  ] as const)("%s", (_, given, event, fact) => {
+    expect(table.take(given, event).facts).toEqual([fact]);
+  });
+
+  it("of its end it tells its session and its handoff as well, with who stopped it", () => {
+    const told = table.take("boundary", shutdown).requests.flatMap((request) => (request.type === "deliver" ? [request.event] : []));
+    expect(told).toEqual([
+      { type: "run.ended", ...shutDown },
+      { type: "turn.ended", runId: "run-1", ...shutDown },
+    ]);
   });
 });
 

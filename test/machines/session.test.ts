@@ -7,6 +7,7 @@ import { type Event, inlineFunctions, type Row, restingStates, type Situation, T
 const input = { sessionId: "session-1", name: null, configuration, copied: null };
 
 const send: Event = { type: "session.send", turnId: "turn-1", runId: "run-1", text: "Do it", origin, maxSteps: 3 };
+const again: Event = { ...send, turnId: "turn-3", runId: "run-3" };
 const goOn = (runId = "run-1", changes = {}): Event => ({
   type: "session.continue",
   turnId: "turn-2",
@@ -26,7 +27,7 @@ const planned: Event = {
 };
 const planEnded = (planId = "plan-1"): Event => ({ type: "plan.ended", planId });
 const archive: Event = { type: "session.archive" };
-const stop = (turnId = "turn-1"): Event => ({ type: "turn.stop", turnId, by: "user" });
+const stop = (turnId = "turn-1", by: "user" | "shutdown" = "user"): Event => ({ type: "turn.stop", turnId, by });
 const waits: Event = { type: "turn.waiting", runId: "run-1", interaction: question };
 const runs: Event = { type: "turn.running", runId: "run-1" };
 const sealed: Event = { type: "turn.sealed", runId: "run-1", handoffId: "handoff-1" };
@@ -42,6 +43,9 @@ const after = (...events: Event[]): Situation => ({ input, events });
 const SITUATIONS = {
   new: after(),
   "idle after a turn": after(send, ended("run-1", failed)),
+  "idle after a turn that was handed off": after(send, sealed, resumed, ended("run-2")),
+  "running a second turn": after(send, ended(), again),
+  "running a successor of a second turn": after(send, ended(), again, { ...sealed, runId: "run-3" }, { ...resumed, runId: "run-4" }),
   "idle with a plan": after(planned),
   "idle after a turn, with a plan": after(send, ended(), planned),
   "idle after a plan": after(planned, planEnded()),
@@ -82,6 +86,23 @@ const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
     context: turn({ turnId: "turn-2", runId: "run-2" }),
   },
   { given: "idle after a turn", when: goOn("run-0"), to: "ignored: turn_superseded" },
+  // The turn ended in its successor: what the source left is not all of it.
+  { given: "idle after a turn that was handed off", when: goOn("run-1"), to: "ignored: turn_superseded" },
+  {
+    given: "idle after a turn that was handed off",
+    when: { ...goOn("run-2"), runId: "run-3" },
+    to: "running",
+    facts: ["turn.started"],
+    requests: ["create run/run-3 [turn/turn-2, boundary/run-2]"],
+  },
+  { given: "running a second turn", when: ended("run-3"), to: "idle", facts: ["turn.ended"], context: { lastRunId: "run-3", turns: 2 } },
+  {
+    given: "running a successor of a second turn",
+    when: ended("run-4"),
+    to: "idle",
+    facts: ["turn.ended"],
+    context: { lastRunId: "run-4", turns: 2 },
+  },
   { given: "idle after a turn", when: archive, to: "archived" },
   { given: "idle after a turn", when: goOn("run-1", { backgroundSettled: false }), to: "ignored: background_pending" },
   { given: "idle after a turn", when: goOn("run-1", { unknown: ["write"] }), to: "ignored: tools_unknown" },
@@ -190,6 +211,16 @@ describe("the session", () => {
     expect(actor.getSnapshot()).toMatchObject({ value: "archived", status: "done" });
     expect(inlineFunctions(session)).toEqual([]);
   });
+});
+
+it.each([
+  ["running", "run/run-1", "run.stop"],
+  ["waiting", "run/run-1", "run.stop"],
+  ["paused", "handoff/handoff-1", "handoff.stop"],
+  ["running a successor", "run/run-2", "run.stop"],
+] as const)("a stop of a session that is %s tells %s by whom", (given, to, type) => {
+  for (const by of ["user", "shutdown"] as const)
+    expect(table.take(given, stop("turn-1", by)).requests).toMatchObject([{ type: "deliver", to, event: { type, by } }]);
 });
 
 describe("the root run that a session creates", () => {
