@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { EffectCall } from "../../src/actor/handler.ts";
+import { Mailbox } from "../../src/actor/mailbox.ts";
 import { type FaultSubject, faultPoints, simulatedClock } from "../../src/testing/index.ts";
-import { counter, journal, make, open, place, rejection, STORES } from "./counter.ts";
+import { counter, gate, journal, make, open, place, rejection, STORES } from "./counter.ts";
 import { flushed, held } from "./held.ts";
 
 const start = { type: "work.start", by: 5 } as const;
@@ -340,6 +341,48 @@ describe.each(STORES)("an effect that is done at most once (%s)", (kind) => {
     expect([runs, journal(engine).at(-1)?.event.type]).toEqual([1, "once.failed"]);
   });
 
+  /** Does something when an admission is asked for and not yet committed: before it in its mailbox, or after. */
+  function atAdmission({ before = () => {}, after = () => {} }: { before?: () => void; after?: () => void }): void {
+    const { submit } = Mailbox.prototype;
+    const spied = vi.spyOn(Mailbox.prototype, "submit").mockImplementation(function (this: Mailbox, work) {
+      if (work.kind !== "row") return submit.call(this, work);
+      before();
+      const answer = submit.call(this, work);
+      after();
+      return answer;
+    });
+    onTestFinished(() => void spied.mockRestore());
+  }
+
+  it("is not admitted where the engine closes while its admission waits to be committed", async () => {
+    const { store } = place(kind);
+    const work = held();
+    const engine = await open(store, { effects: { once: work.handler } });
+    const actor = await make(engine);
+    const closed = gate();
+    atAdmission({ after: () => void engine.close().then(closed.open) });
+    await actor.send(once);
+    await closed.passed;
+    // Started and not worked on, it would be unknown to the next owner.
+    expect([work.calls.length, store.effect("counter/a:2:0")?.state]).toEqual([0, "open"]);
+  });
+
+  it("is not admitted where it is asked to stop while its admission waits to be committed", async () => {
+    const { store } = place(kind);
+    const work = held();
+    const states: (string | undefined)[] = [];
+    const engine = await open(store, {
+      effects: { once: work.handler },
+      groupLimit: 1,
+      probe: (point) => void (point === "commit.after" && states.push(store.effect("counter/a:2:0")?.state)),
+    });
+    const actor = await make(engine);
+    atAdmission({ before: () => void actor.send({ type: "once.abort" }) });
+    await actor.send(once);
+    await actor.waitFor(({ context }) => context.log.includes("once.aborted"));
+    expect([work.calls.length, states.filter((state) => state === "started"), engine.effects()]).toEqual([0, [], []]);
+  });
+
   it("stays open where the engine closes before it is admitted", async () => {
     const { store } = place(kind);
     const work = held();
@@ -366,6 +409,9 @@ describe.each(STORES)("a handler (%s)", (kind) => {
     expect(call.signal.aborted).toBe(false);
     await actor.send(event);
     expect([call.signal.aborted, call.signal.reason.code, engine.effects()]).toEqual([true, "effect_gone", []]);
+    const entries = journal(engine).length;
+    expect(await call.send({ type: "count.add", by: 2 } as never)).toMatchObject({ kind: "refused", code: "effect_gone" });
+    expect(journal(engine).length).toBe(entries);
   });
 
   it("is not told to stop by the commit of its own result", async () => {

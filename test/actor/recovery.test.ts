@@ -1,9 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { setup } from "xstate";
 import { z } from "zod";
 import { effect } from "../../machines/action.ts";
 import { Engine, openEngine } from "../../src/actor/engine.ts";
 import type { EffectHandler } from "../../src/actor/handler.ts";
+import { Outbox } from "../../src/actor/outbox.ts";
+import { PAGE } from "../../src/actor/page.ts";
 import type { Store, StoreWriter } from "../../src/actor/store.ts";
 import { faultPoints } from "../../src/testing/index.ts";
 import { counter, counterOf, gate, handlers, journal, make, open, place, rejection, STORES } from "./counter.ts";
@@ -17,6 +19,52 @@ function change(store: Store, address: string, changed: object): void {
     if (row) writer.putActor({ ...row, ...changed });
   });
 }
+
+describe.each(STORES)("recovery of more than a page (%s)", (kind) => {
+  const MORE = PAGE + 1;
+
+  /** So many actors that took these events under an owner that started no handler. */
+  async function crowd(...events: readonly { type: "once.start" | "work.start"; by: number }[]): Promise<Store> {
+    const { store } = place(kind);
+    const engine = await open(store, { start: false });
+    const actors = await Promise.all(Array.from({ length: MORE }, (_, index) => make(engine, String(index))));
+    for (const event of events) await Promise.all(actors.map((actor) => actor.send(event)));
+    await engine.close();
+    return store;
+  }
+
+  it("tells every actor of an older epoch", async () => {
+    const store = await crowd();
+    const engine = await open(store);
+    expect(store.actors({ epochBelow: engine.epoch }, { limit: PAGE })).toEqual([]);
+    expect(store.actors({}, { after: MORE - 1, limit: 1 })).toMatchObject([{ seq: 2, epoch: 2 }]);
+  });
+
+  it("settles every effect that was started", async () => {
+    const store = await crowd({ type: "once.start", by: 1 });
+    store.write(store.epoch(), (writer) => {
+      for (let index = 0; index < MORE; index++) {
+        const row = writer.effect(`counter/${index}:2:0`);
+        if (row) writer.putEffect({ ...row, state: "started", epoch: 1 });
+      }
+    });
+    const engine = await open(store, { effects: { once: pending } });
+    expect(engine.effects()).toEqual([]);
+    expect(engine.get(counter, String(MORE - 1))?.getSnapshot().context.log).toEqual(["engine.reopened", "effect.unknown"]);
+  });
+
+  it("starts every effect that is open, at the opening and by recover()", async () => {
+    const store = await crowd({ type: "work.start", by: 1 });
+    const started = vi.spyOn(Outbox.prototype, "start");
+    onTestFinished(() => void started.mockRestore());
+    const engine = await open(store, { effects: { work: pending } });
+    const actors = () => new Set(started.mock.calls.map(([row]) => row.actor)).size;
+    expect(actors()).toBe(MORE);
+    started.mockClear();
+    await engine.recover();
+    expect(actors()).toBe(MORE);
+  });
+});
 
 describe.each(STORES)("recovery at open (%s)", (kind) => {
   it("tells the past, then settles what was started, then starts what is open", async () => {

@@ -329,6 +329,35 @@ describe("a long delay", () => {
   });
 });
 
+describe.each(STORES)("a timer that is set while a later one is waited for (%s)", (kind) => {
+  // Less than the longest wait without a look, which would find it as well.
+  const LATER_MS = 4 * WAIT_MS;
+
+  it("fires at its own time, and the later one at its", async () => {
+    const clock = settableClock();
+    const engine = await openTimed(place(kind).store, clock);
+    const startMs = clock.now();
+    await makeTimed(engine, "later", { type: "given", ms: LATER_MS });
+    await makeTimed(engine, "sooner", { type: "given", ms: SECOND_MS });
+    await pass(clock, SECOND_MS - 1);
+    expect(fired(engine)).toEqual([]);
+    await pass(clock, 1);
+    await pass(clock, LATER_MS - SECOND_MS);
+    expect(fired(engine, startMs).map(([actor, , ms]) => [actor, ms])).toEqual([["timed/sooner", SECOND_MS], ["timed/later", LATER_MS]]); // biome-ignore format: one row says it
+  });
+
+  it("fires at its own time also where later ones are set in its commit", async () => {
+    const clock = settableClock();
+    const engine = await openTimed(place(kind).store, clock);
+    const startMs = clock.now();
+    const [first, second, third] = await Promise.all(["first", "second", "third"].map((id) => makeTimed(engine, id)));
+    const set = (actor: typeof first, ms: number) => actor?.send({ type: "given", ms } as never);
+    await Promise.all([set(first, LATER_MS), set(second, SECOND_MS), set(third, WAIT_MS)]);
+    for (const ms of [SECOND_MS, WAIT_MS - SECOND_MS, LATER_MS - WAIT_MS]) await pass(clock, ms);
+    expect(fired(engine, startMs).map(([actor, , ms]) => [actor, ms])).toEqual([["timed/second", SECOND_MS], ["timed/third", WAIT_MS], ["timed/first", LATER_MS]]); // biome-ignore format: one row says it
+  });
+});
+
 describe.each(STORES)("what sets a timer (%s)", (kind) => {
   it.each(["NaN", "negative", "Infinity", "text", "nothing"])("by a delay that is %s fails, and nothing is written", async (invalid) => {
     const engine = await openTimed(place(kind).store, settableClock());
@@ -447,6 +476,32 @@ describe.each(STORES)("a timer that cannot be fired (%s)", (kind) => {
     expect([fired(engine), engine.timers().length]).toEqual([[], 1]);
     await pass(clock, SECOND_MS);
     expect(fired(engine, startMs)).toEqual([["timed/a", ABSOLUTE, WAIT_MS + SECOND_MS]]);
+  });
+
+  it.each(["nextDueMs", "dueTimers"] as const)("because %s cannot be read is tried again, and fires once", async (read) => {
+    const clock = settableClock();
+    let isBroken = false;
+    const store = new Proxy(place(kind).store, {
+      get(target, name) {
+        if (isBroken && name === read)
+          return () => {
+            throw new Error("disk");
+          };
+        const value = Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const engine = await openTimed(store, clock);
+    const startMs = clock.now();
+    await makeTimed(engine, "a", { type: "absolute" });
+    isBroken = true;
+    await pass(clock, WAIT_MS);
+    await pass(clock, SECOND_MS);
+    isBroken = false;
+    await pass(clock, SECOND_MS - 1);
+    expect([fired(engine), engine.timers().length]).toEqual([[], 1]);
+    await pass(clock, 1);
+    expect(fired(engine, startMs)).toEqual([["timed/a", ABSOLUTE, WAIT_MS + 2 * SECOND_MS]]);
   });
 
   it("because its actor has ended, or its row is no timer of its actor's, holds up no other and is not tried without end (ACT-10)", async () => {
