@@ -199,6 +199,51 @@ describe.each(STORES)("a limit on handlers at once (%s)", (kind) => {
   });
 });
 
+describe.each(STORES)("an actor that is set aside (%s)", (kind) => {
+  it("has its handler interrupted, and what that still gives or sends is dropped", async () => {
+    const work = held();
+    const engine = await open(place(kind).store, { machines: [two], effects: { work: work.handler } });
+    const [a] = await busy(engine, two, ["a", "b"]);
+    const [own, other] = [await work.called(1), await work.called(2)];
+    await engine.setAside("two/a", "test", "damaged");
+    expect([own.call.signal.aborted, other.call.signal.aborted]).toEqual([true, false]);
+    expect(own.call.signal.reason).toMatchObject({ code: "effect_gone" });
+    expect(await own.call.send({ type: "more" })).toMatchObject({ kind: "refused", code: "actor_quarantined" });
+    own.resolve(null);
+    await flushed();
+    expect([a?.row().seq, engine.effects({ actor: "two/a" }).map(({ state }) => state)]).toEqual([2, ["open"]]);
+  });
+
+  it("gives its place to the next, and does not take its turn where it waits", async () => {
+    const work = held();
+    const engine = await open(place(kind).store, { machines: [two], effects: { work: work.handler } });
+    await busy(engine, two, ["a", "b", "c", "d"]);
+    await work.called(2);
+    await engine.setAside("two/c", "test", "damaged");
+    await engine.setAside("two/a", "test", "damaged");
+    await flushed();
+    work.calls[1]?.resolve(null);
+    await flushed();
+    expect(work.calls.map(({ call }) => call.actor)).toEqual(["two/a", "two/b", "two/d"]);
+  });
+
+  it("has its handler started anew when it comes back", async () => {
+    const work = held();
+    const engine = await open(place(kind).store, { machines: [two], effects: { work: work.handler } });
+    const [a] = await busy(engine, two, ["a"]);
+    const first = await work.called(1);
+    await engine.setAside("two/a", "test", "damaged");
+    await engine.release("two/a");
+    await flushed();
+    expect(work.calls.map(({ call }) => call.key)).toEqual(["two/a:2:0", "two/a:2:0"]);
+    first.resolve(null);
+    await flushed();
+    expect(a?.getSnapshot().value).toBe("working");
+    work.calls[1]?.resolve(null);
+    await a?.waitFor((snapshot) => snapshot.matches("idle"));
+  });
+});
+
 describe("the waits between tries", () => {
   it.each<[string, object, number[]]>([
     ["a factor and a limit", { attempts: 5, backoffMs: 100, backoffFactor: 3, backoffLimitMs: 500 }, [100, 300, 500, 500]],

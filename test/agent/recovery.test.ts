@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/actor/store.ts";
 import { openRuntime } from "../../src/agent/runtime.ts";
-import { fakeBackend } from "../../src/index.ts";
+import { fakeBackend, fakeComposition } from "../../src/index.ts";
 import { memoryStore } from "../../src/testing/index.ts";
 import { Play, SEAL } from "../scenarios/play.ts";
-import { codeOf } from "./world.ts";
+import { begun, ends as done, goesOn, plot, seal } from "./way.ts";
+import { codeOf, Gate, World } from "./world.ts";
 
 const ends = fakeBackend({ script: { report: { next: "end", stopReason: "end_turn" } } });
 
@@ -45,6 +46,46 @@ async function rowsRead(sessions: number): Promise<number> {
   await second.close();
   return read;
 }
+
+describe("a restart", () => {
+  /** A turn that was handed off, whose successor was under way when its process ended: while it prepared, or in a step. */
+  async function handedOff(where: "prepare" | "step 1" | "step 2"): Promise<World> {
+    const [source, stuck] = [new Gate(), new Gate()];
+    const script = plot(
+      { "run-1#1": goesOn, "successor-run#1": goesOn, "next-run#1": done() },
+      { "run-1#1": source, ...(where === "prepare" ? {} : { [`successor-run#${where.at(-1)}`]: stuck }) },
+    );
+    const composition = async ({ runId }: { runId: string }) => {
+      if (runId === "successor-run" && where === "prepare") await stuck.pass();
+      return fakeComposition();
+    };
+    const world = await World.open(fakeBackend({ script, composition }));
+    await seal(await world.begin(), "successor-run", source);
+    const open = begun(world, "run-1", { purpose: "handoff" }, "run.opened");
+    await stuck.reached;
+    await open;
+    expect(world.state("run/successor-run")).toBe(where === "prepare" ? "preparing" : "running.stepping");
+    await world.reopen();
+    return world;
+  }
+
+  it.each([
+    ["prepare", "interrupted_before_dispatch", "failed"],
+    ["step 1", "interrupted", "resumed"],
+    ["step 2", "interrupted", "resumed"],
+  ] as const)(
+    "interrupts a successor at its %s: turn and handoff are over, and the session takes the next",
+    async (where, code, handoff) => {
+      const world = await handedOff(where);
+      expect(world.facts("run/successor-run").at(-1)).toMatchObject({ type: "run.ended", kind: "failed", error: { code } });
+      expect(world.actors("handoff").map(({ state }) => state)).toEqual([handoff]);
+      expect([world.state("session/session-1"), world.context("session/session-1").lastRunId]).toEqual(["idle", "successor-run"]);
+      const next = await world.holdfast.session("session-1").send("And now?", { runId: "next-run" });
+      expect(await next.end()).toMatchObject({ kind: "completed" });
+      expect(world.holdfast.verify().faults).toEqual([]);
+    },
+  );
+});
 
 describe("recovery", () => {
   it("reads no more where a hundred times as many sessions have finished their turns", async () => {
