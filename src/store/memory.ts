@@ -81,7 +81,7 @@ class MemoryStore extends MemoryReader implements Store {
 }
 
 /** When a timer is due after the time without an owner (ACT-8). */
-function rebased({ policy, dueMs, delayMs }: TimerRow, lastCommitMs: number, atMs: number): number {
+export function rebased({ policy, dueMs, delayMs }: TimerRow, lastCommitMs: number, atMs: number): number {
   if (policy === "absolute") return dueMs;
   return Math.min(Number.MAX_SAFE_INTEGER, atMs + Math.max(0, policy === "restart" ? delayMs : dueMs - lastCommitMs));
 }

@@ -58,8 +58,13 @@ export async function recover(cast: Cast, model: Model, image: Image, states: Re
     const journal = store.entries({ limit: 1000 });
     const seq = store.actor(cast.address)?.seq ?? 0;
     const left = seq === 0 ? undefined : states.get(seq);
-    const started = new Set(store.effects({ actor: cast.address, state: "started" }, { limit: 1000 }).map(({ key }) => key));
-    let state = left && model.step({ ...left, nowMs: image.nowMs, epoch: store.epoch() }, { kind: "restart" }, (key) => started.has(key));
+    const keysOf = (state: "started" | "unknown") =>
+      new Set(store.effects({ actor: cast.address, state }, { limit: 1000 }).map(({ key }) => key));
+    // That an outcome is lost is no entry: an image may be older than what is known of its last one.
+    const lost = keysOf("unknown");
+    const effects = left?.effects.map((row) => ({ ...row, state: lost.has(row.key) ? ("unknown" as const) : ("open" as const) }));
+    const death = { nowMs: image.nowMs, epoch: store.epoch(), started: keysOf("started") };
+    let state = left && effects && model.step({ ...left, effects }, { kind: "restart" }, death);
     for (const owner of ["the first owner", "the second owner"]) {
       await stage.open();
       if (state) await compare(stage, model, state, `${owner} ${when}`);

@@ -121,6 +121,7 @@ class Play {
     const { engine, clock, cast } = this.#stage;
     await this.#asked(() => engine.create(cast.machine, cast.id, { input: input as never }), isFresh, "the creation");
     const state = this.#model.create(input, clock.now(), engine.epoch);
+    clock.jump(state.nowMs);
     await compare(this.#stage, this.#model, state, "after its creation");
     return state;
   }
@@ -130,9 +131,8 @@ class Play {
     const expected = this.#model.step(state, move);
     assert.notEqual(expected.last, "impossible", `${when}: the path cannot go on`);
     await this.#act(state, move, expected, isFresh);
-    // Failing commits took time.
-    const nowMs = move.kind === "timer" ? state.nowMs : this.#stage.clock.now();
-    const after = this.#model.step({ ...state, nowMs }, move);
+    // Failing commits took time, also those of a timer: what it sets is due by the clock of the commit.
+    const after = this.#model.step({ ...state, nowMs: this.#stage.clock.now() }, move);
     // What is due at once is the engine's to fire.
     this.#stage.clock.jump(after.nowMs);
     const settled = { ...after, nowMs: this.#stage.clock.now() };
@@ -154,6 +154,7 @@ class Play {
     assert.equal(answer.kind, "accepted");
     states.set(middle.seq, middle);
     const after = this.#model.step(middle, outcome);
+    this.#stage.clock.jump(after.nowMs);
     await compare(this.#stage, this.#model, after, `after ${moveText(move)} and ${moveText(outcome)}`);
     return after;
   }

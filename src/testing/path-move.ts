@@ -1,9 +1,11 @@
 /** Moves: what can happen to one durable actor, and which of it can happen now. */
 
+import type { AnyStateMachine } from "xstate";
 import { outcomesOf } from "../actor/action.ts";
 import type { Json } from "../actor/json.ts";
 import type { Registration } from "../actor/registration.ts";
 import type { EffectRow } from "../actor/store.ts";
+import { builtInName, everyAction } from "../actor/structure.ts";
 import type { ModelState } from "./path-state.ts";
 
 /** An event variant: a type with a payload. Of an effect's outcome, `effect` is left out: the path knows its key. */
@@ -83,17 +85,26 @@ function outcomes(registration: Registration, state: ModelState, row: EffectRow,
   return found;
 }
 
-/** Event types of a machine that nothing in a path can bring about: no variant is given, and the engine does not make them. */
-export function withoutWay(registration: Registration, variants: readonly Variant[]): string[] {
-  const { schemas, effects, invocations, delays } = registration;
+/**
+ * Event types of a machine that nothing in a path can bring about: no variant is given, neither the engine nor the machine makes them, and
+ * none was `seen`.
+ */
+export function withoutWay(registration: Registration, variants: readonly Variant[], seen: ReadonlySet<string>): string[] {
+  const { schemas, effects, invocations, source } = registration;
   const given = new Set(variants.map(({ type }) => type));
-  const made = new Set(MADE);
+  const made = new Set([...MADE, ...raised(source), ...seen]);
   for (const { failed, aborted } of effects.values()) for (const type of [failed, aborted]) if (type !== undefined) made.add(type);
   if (given.has("engine.quarantined")) made.add("engine.released");
-  // A delayed raise: its event comes with its time.
-  for (const type of delays.keys()) made.add(type);
   const wanted = [...Object.keys(schemas.events), ...[...invocations.values()].flatMap(({ done }) => done ?? [])];
   return wanted.filter((type) => !given.has(type) && !made.has(type));
+}
+
+/** Event types that a machine raises by itself, at once or after a delay, where its definition shows them. */
+function raised(machine: AnyStateMachine): string[] {
+  return [...everyAction(machine)].flatMap(({ value }) => {
+    const { event } = (typeof value === "function" ? value : {}) as { event?: { type?: unknown } };
+    return builtInName(value) === "raise" && typeof event?.type === "string" ? [event.type] : [];
+  });
 }
 
 /** Variants of types that the machine does not have. */

@@ -29,8 +29,9 @@ function options(): Options {
   const { json, machine, only } = values;
   if (machine !== undefined && !machines.some(({ id }) => id === machine))
     throw new Error(`--machine is one of ${machines.map(({ id }) => id).join(", ")}`);
-  if (only !== undefined && !machines.flatMap((one) => mutantsOf(one)).some(({ id }) => id === only))
-    throw new Error(`there is no mutant ${only}`);
+  const meant = machines.filter(({ id }) => machine === undefined || id === machine);
+  if (only !== undefined && !meant.flatMap((one) => mutantsOf(one)).some(({ id }) => id === only))
+    throw new Error(`there is no mutant ${only}${machine === undefined ? "" : ` of the machine ${machine}`}`);
   return { json, machine, only };
 }
 

@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import type { AnyStateMachine } from "xstate";
+import { exerciseMachine, pathsFor } from "../../src/testing/index.ts";
+import { chained, immediate, nested, nudging } from "./timed.ts";
+
+/** What fails where everything is tried, and how much there was. */
+async function all(machine: AnyStateMachine, types: readonly string[]) {
+  const tests: [string, () => Promise<void>][] = [];
+  const events = types.map((type) => ({ type }));
+  const { uncovered } = pathsFor(machine, { input: {}, events } as never);
+  expect(uncovered.filter((what) => !what.includes("never"))).toEqual([]);
+  const done = exerciseMachine(machine, { input: {}, events, uncovered } as never, {
+    describe: (_, body) => body(),
+    test: (name, body) => void tests.push([name, body]),
+  });
+  const failed: Record<string, string> = {};
+  for (const [name, body] of tests) await body().catch((error: Error) => (failed[name] = error.message));
+  return { failed, done };
+}
+
+const POLICIES = ["absolute", "remaining", "restart"] as const;
+const pairs = [
+  ["absolute", "remaining"],
+  ["remaining", "restart"],
+  ["restart", "absolute"],
+] as const;
+/** The whole machine's notice of a restart: none, refused, or taken. */
+const notices = [{}, { "engine.reopened": { guard: "never" } }, { "engine.reopened": { actions: "note" } }];
+
+describe("the proof of a machine with timers", () => {
+  it.each(POLICIES)("passes where the firing of one that is %s sets another", async (policy) => {
+    const { failed, done } = await all(chained({ t1: policy, t2: policy }), ["go", "skip"]);
+    expect(failed).toEqual({});
+    expect(done.crashes).toBeGreaterThan(10);
+    expect(done.faults).toBeGreaterThan(10);
+  });
+
+  it.each(pairs)("passes where one that is %s runs beside one that is %s, with and without notice of a restart", async (outer, inner) => {
+    for (const notice of notices) expect((await all(nested(outer, inner, notice), ["stop"])).failed).toEqual({});
+  });
+
+  it.each(POLICIES)("passes where a delayed raise, which is %s, has an id and may be called off", async (policy) => {
+    expect((await all(nudging(policy), ["settle", "again"])).failed).toEqual({});
+  });
+
+  it("passes where a timer has no length", async () => {
+    expect((await all(immediate, ["go"])).failed).toEqual({});
+  });
+});
