@@ -23,6 +23,7 @@ import { openWritable } from "../store/database.ts";
 import { SqliteStore } from "../store/sqlite.ts";
 import { type StoreFaults, storeFaults } from "./exercise-machine-fault.ts";
 import { type FaultPoints, faultPoints } from "./fault-points.ts";
+import { purityTrap } from "./purity-trap.ts";
 
 /** What a stage is made of. */
 export interface Cast {
@@ -134,6 +135,7 @@ export class Stage {
       effects: Object.fromEntries(effects.map((name) => [name, handler(name)])),
       clock: this.clock,
       probe: this.#probe,
+      enclose: purityTrap,
       // What is read is always what is stored.
       cacheLimit: 0,
       closeGraceMs: 0,

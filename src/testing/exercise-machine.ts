@@ -13,9 +13,10 @@ import { Camera, recover } from "./exercise-machine-crash.ts";
 import { type Driven, drive } from "./exercise-machine-path.ts";
 import { type Cast, castOf, openUnsynced, Stage } from "./exercise-machine-stage.ts";
 import type { TestFramework } from "./exercise-store.ts";
+import { checkList, checkMachineGiven, checkOptions, checkWhole } from "./option-check.ts";
 import { Model } from "./path-model.ts";
 import { Watched } from "./path-trace.ts";
-import { BEGIN_MS, type MachinePath, type MachinePaths, type PathOptions, pathsOf } from "./paths.ts";
+import { BEGIN_MS, LIMIT, type MachinePath, type MachinePaths, PATH_OPTIONS, type PathOptions, pathsOf } from "./paths.ts";
 
 /** What a machine is exercised with. */
 export interface ExerciseOptions<Machine extends AnyStateMachine = AnyStateMachine> extends PathOptions<Machine> {
@@ -49,22 +50,28 @@ export interface Exercised {
  * Declares the tests of one machine: each of its events has a way to happen; its paths cover every transition and every guard both ways;
  * after each move of a path what the engine has stored is what the machine says; after a crash before, inside and after each commit two
  * recoveries bring what the machine says, the journal goes on from what it was, and no at-most-once handler is called again; a store that
- * is busy, full or unreadable leaves nothing half done. Nothing waits for real time. Returns counts that grow as the tests run.
+ * is busy, full or unreadable leaves nothing half done. Nothing waits for real time. What keeps the machine from being explored, also a
+ * wrong option or a transition that is not pure, is one failing test. Returns counts that grow as the tests run.
  */
 export function exerciseMachine<Machine extends AnyStateMachine>(
   machine: Machine,
   options: ExerciseOptions<Machine>,
   { describe, test }: TestFramework,
 ): Exercised {
-  const { uncovered = [], paths: atMost, faults = Number.POSITIVE_INFINITY } = options;
   const exercise = explored(machine, options as ExerciseOptions);
-  describe(`machine: ${machine.id}`, () => {
+  describe(`machine: ${machine?.id}`, () => {
     if (exercise instanceof Failed) {
       // Not while the file is read, where many frameworks do not say whose fault it is.
       test("can be explored", () => Promise.reject(exercise.error));
       return;
     }
+    const { uncovered = [], paths: atMost, faults = Number.POSITIVE_INFINITY, limit } = options;
     const { found } = exercise;
+    // A limit that is given says how far is far enough.
+    const isCut = !found.isComplete && limit !== undefined;
+    test(isCut ? `is explored as far as the limit of ${limit} states, and no further` : "is explored to its end", async () => {
+      assert.ok(found.isComplete || isCut, TOO_MANY);
+    });
     test("has a way for each of its events to happen", async () => {
       assert.deepEqual(found.withoutWay, [], "no variant is given for an event, and the engine does not make it");
     });
@@ -84,6 +91,8 @@ export function exerciseMachine<Machine extends AnyStateMachine>(
   });
   return exercise;
 }
+
+const TOO_MANY = `there are more states than the ${LIMIT} that were gone on from: give \`serialize\`, fewer variants, or a \`limit\` that is far enough`;
 
 /** Stands for a machine that cannot be explored. */
 class Failed implements Exercised {
@@ -105,10 +114,26 @@ class Failed implements Exercised {
 
 function explored(machine: AnyStateMachine, options: ExerciseOptions): Exercise | Failed {
   try {
+    check(machine, options);
     return new Exercise(machine, options);
   } catch (error) {
     return new Failed(error);
   }
+}
+
+const OPTIONS = [...PATH_OPTIONS, "others", "paths", "crashes", "faults", "uncovered"] satisfies (keyof ExerciseOptions)[];
+
+/** Throws a TypeError or a RangeError that names what is wrong: a slip here must not prove less. */
+function check(machine: AnyStateMachine, options: ExerciseOptions): void {
+  checkOptions("exerciseMachine", options, OPTIONS);
+  checkMachineGiven("machine", machine);
+  const { others = [], uncovered = [] } = options;
+  for (const name of ["paths", "crashes", "faults"] as const) checkWhole(name, options[name], 0);
+  checkList("others", others);
+  others.forEach((other, index) => {
+    checkMachineGiven(`others[${index}]`, other);
+  });
+  checkList("uncovered", uncovered);
 }
 
 class Exercise implements Exercised {

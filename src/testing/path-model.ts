@@ -11,16 +11,23 @@ import { actorAddress, checkEvent, parseInput } from "../actor/input.ts";
 import { settleEffects, settleTimers } from "../actor/request.ts";
 import type { EffectRow, TimerRow } from "../actor/store.ts";
 import { dehydrate, isFinal, type Outcome, start, take } from "../actor/transition.ts";
+import { rebased } from "../store/memory.ts";
 import type { Outcome as EffectOutcome, Move } from "./path-move.ts";
 import type { ModelState } from "./path-state.ts";
 import type { Trace, Watched } from "./path-trace.ts";
+import { purityTrap } from "./purity-trap.ts";
 
 export type { ModelState } from "./path-state.ts";
 
 /** Thrown within a step that the engine would refuse because an identity is taken. */
 class Taken extends Error {}
 
-const enclose = <T>(transition: () => T): T => transition();
+/** How an ownership ended that died: when the next one begins, which epoch died, and the effects whose handlers had been started. */
+export interface Death {
+  readonly nowMs: number;
+  readonly epoch: number;
+  readonly started: ReadonlySet<string>;
+}
 
 /** One actor of a machine, addressed by `id`. */
 export class Model {
@@ -36,31 +43,35 @@ export class Model {
   create(input: unknown, nowMs: number, epoch: number): ModelState {
     const { registration } = this.watched;
     const { result, trace } = this.watched.watch(() => {
-      const outcome = start(registration, parseInput(registration, input), stampOf(this.address, 1, nowMs), enclose);
+      const outcome = start(registration, parseInput(registration, input), stampOf(this.address, 1, nowMs), purityTrap);
       const before = {
         ...{ seq: 0, nowMs, epoch, effects: [], timers: [], aborting: NONE, abortedNow: NONE, aside: NONE, last: "taken" as const },
         owned: new Map<string, string>(),
       };
-      return this.#settle(before, outcome, {});
+      return this.#due(this.#settle(before, outcome, {}));
     });
-    return { ...this.#due(result), trace };
+    return { ...result, trace };
   }
 
-  /** What a move makes of it. Throws what the machine throws. */
-  step(state: ModelState, move: Move, started: (key: string) => boolean = () => true): ModelState {
+  /** What a move makes of it; of a restart, after an orderly end or a death. Throws what the machine throws. */
+  step(state: ModelState, move: Move, death?: Death): ModelState {
     try {
       const { result, trace } = this.watched.watch(() =>
-        this.#due(this.#move({ ...state, last: "ignored", abortedNow: NONE }, move, started)),
+        this.#due(this.#move({ ...state, last: "ignored", abortedNow: NONE }, move, death)),
       );
-      // What was ignored changed nothing, so that it leads to where it began.
-      return result.last === "ignored" ? { ...state, last: "ignored", trace } : { ...result, trace };
+      if (result.last !== "ignored") return { ...result, trace };
+      // An event that is ignored changes nothing, so that it leads to where it began.
+      if (move.kind !== "restart") return { ...state, last: "ignored", trace };
+      // The machine takes no notice, and its new owner has moved timers all the same.
+      const isSame = JSON.stringify(boundary(result)) === JSON.stringify(boundary({ ...state, abortedNow: NONE }));
+      return { ...result, last: isSame ? "ignored" : "taken", trace };
     } catch (error) {
       if (error instanceof Taken) return { ...state, last: "impossible" };
       throw error;
     }
   }
 
-  #move(state: ModelState, move: Move, started: (key: string) => boolean): ModelState {
+  #move(state: ModelState, move: Move, death: Death | undefined): ModelState {
     switch (move.kind) {
       case "send": {
         const after = this.#take(state, this.#checked(move.event as EngineEvent, "outside"), {});
@@ -72,7 +83,7 @@ export class Model {
       case "timer":
         return this.#due({ ...state, nowMs: Math.max(state.nowMs, first(state.timers)?.dueMs ?? 0) });
       case "restart":
-        return this.#restart(state, started);
+        return this.#restart(state, death);
       case "aside":
         return this.#aside(state, move.actor);
       case "back":
@@ -94,17 +105,19 @@ export class Model {
     return this.#take(state, row.child === null ? this.#checked(event, "engine") : event, { settled: row.key });
   }
 
-  /** What the next owner does first: it tells, then settles what was started. */
-  #restart(before: ModelState, started: (key: string) => boolean): ModelState {
+  /** What the next owner does first: it moves timers, tells, then settles what was started. An orderly end says until when it was there. */
+  #restart(before: ModelState, death: Death | undefined): ModelState {
     const { events } = this.watched.registration.schemas;
-    const epoch = before.epoch + 1;
-    const timers = before.timers.map((row) => (row.policy === "restart" ? { ...row, dueMs: before.nowMs + row.delayMs } : row));
-    let state: ModelState = { ...before, epoch, timers, aborting: NONE };
+    const { nowMs, epoch: ended } = death ?? before;
+    const epoch = ended + 1;
+    const timers = before.timers.map((row) => ({ ...row, dueMs: rebased(row, before.nowMs, nowMs) }));
+    let state: ModelState = { ...before, nowMs, epoch, timers, aborting: NONE };
     if (isFinal(state.snapshot)) return state;
     if (events["engine.reopened"]) state = this.#tell(state, { type: "engine.reopened", epoch });
     for (const { key } of before.effects) {
       const row = state.effects.find((one) => one.key === key);
-      if (row?.state !== "open" || this.watched.registration.effects.get(row.name)?.delivery !== "at_most_once" || !started(key)) continue;
+      if (row?.state !== "open" || this.watched.registration.effects.get(row.name)?.delivery !== "at_most_once") continue;
+      if (death && !death.started.has(key)) continue;
       if (events["effect.unknown"]) state = this.#outcome(state, row, { kind: "unknown" });
       else state = { ...state, effects: state.effects.map((one) => (one === row ? { ...row, state: "unknown" } : one)) };
     }
@@ -126,7 +139,7 @@ export class Model {
 
   #take(state: ModelState, event: EngineEvent, ended: Ended): ModelState {
     const { registration } = this.watched;
-    const outcome = take(registration, state.snapshot, event, stampOf(this.address, state.seq + 1, state.nowMs), enclose);
+    const outcome = take(registration, state.snapshot, event, stampOf(this.address, state.seq + 1, state.nowMs), purityTrap);
     if (!outcome.taken && ended.settled === undefined && ended.fired === undefined) return state;
     const after = this.#settle(state, outcome, ended);
     const unreached = new Set(outcome.requests.flatMap((one) => (one.type === "deliver" && state.aside.has(one.to) ? [one.to] : [])));

@@ -10,6 +10,7 @@ import type { AnyStateMachine, EventFrom, InputFrom, SnapshotFrom } from "xstate
 import { activeNodes } from "../actor/scope.ts";
 import { nodesOf } from "../actor/structure.ts";
 import { stateName } from "../actor/transition.ts";
+import { checkFunction, checkList, checkMachineGiven, checkOptions, checkWhole, notA } from "./option-check.ts";
 import { boundary, exactKey, Model, type ModelState } from "./path-model.ts";
 import { type Move, movesOf, moveText, unknownVariants, type Variant, withoutWay } from "./path-move.ts";
 import { Watched } from "./path-trace.ts";
@@ -64,35 +65,48 @@ export interface MachinePaths {
   readonly isComplete: boolean;
 }
 
-const LIMIT = 2000;
+/** The names of all of them. */
+export const PATH_OPTIONS = ["events", "input", "id", "limit", "serialize"] as const satisfies readonly (keyof PathOptions)[];
+
+export const LIMIT = 2000;
 /** When a path begins, in ms: any time will do that is the same for all. */
 export const BEGIN_MS = 1_767_225_600_000;
 
 /**
  * Paths that cover every transition and every guard both ways, as far as the variants allow. Deterministic. Throws `machine_invalid`,
- * `input_invalid` for an input, a TypeError for a variant that does not fit its schema or that the machine does not have, a RangeError
- * for a limit below 1, and what the machine throws.
+ * `input_invalid` for an input, a TypeError for a variant that does not fit its schema or that the machine does not have and for an option
+ * that there is not, a RangeError for a limit below 1, and `machine_threw` for what the machine throws, or does that is not pure.
  */
 export function pathsFor<Machine extends AnyStateMachine>(machine: Machine, options: PathOptions<Machine>): MachinePaths {
+  checkOptions("pathsFor", options, PATH_OPTIONS);
+  checkMachineGiven("machine", machine);
   return pathsOf(new Watched(machine), options as PathOptions);
 }
 
 /** The same, of a machine that is watched already. */
 export function pathsOf(watched: Watched, options: PathOptions): MachinePaths {
   const { limit = LIMIT, input } = options;
-  if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`limit is ${limit}; expected a whole number from 1`);
+  checkWhole("limit", limit, 1);
+  checkFunction("serialize", options.serialize);
+  checkList("events", options.events);
+  options.events.forEach((event, index) => {
+    if (typeof (event as Partial<Variant> | null)?.type !== "string") throw notA(`events[${index}]`, event, "an event with a type");
+  });
   const variants = options.events as readonly Variant[];
   const strange = unknownVariants(watched.registration, variants);
   if (strange.length > 0) throw new TypeError(`the machine ${watched.registration.id} has no event ${strange.join(", ")}`);
   const found = (Array.isArray(input) ? input : [input]).map((one) => explore(watched, one, { ...options, limit }));
-  const seen: Seen = { transitions: new Set(), guards: new Set(), nodes: new Set() };
+  const seen: Seen = { transitions: new Set(), guards: new Set(), nodes: new Set(), types: new Set() };
   const paths = [...found.flatMap((one) => longest(one.ways)), ...found.flatMap((one) => one.refusals)].flatMap(
     ({ isRefusal, states, ...way }) => {
       // What is refused adds nothing but the answer of a guard.
       if (isRefusal && way.guards.every((answer) => seen.guards.has(answer))) return [];
       for (const id of way.transitions) seen.transitions.add(id);
       for (const answer of way.guards) seen.guards.add(answer);
-      for (const state of states) for (const node of activeNodes(state.snapshot)) seen.nodes.add(node);
+      for (const { snapshot, timers } of states) {
+        for (const node of activeNodes(snapshot)) seen.nodes.add(node);
+        for (const { event } of timers) seen.types.add((JSON.parse(event) as { type: string }).type);
+      }
       return [way];
     },
   );
@@ -104,7 +118,7 @@ export function pathsOf(watched: Watched, options: PathOptions): MachinePaths {
     paths,
     covered: watched.transitions.flatMap(({ id }) => (seen.transitions.has(id) ? [id] : [])),
     uncovered: uncovered(watched, seen),
-    withoutWay: withoutWay(watched.registration, variants),
+    withoutWay: withoutWay(watched.registration, variants, seen.types),
     isComplete: found.every((one) => one.isComplete),
   };
 }
@@ -113,6 +127,8 @@ interface Seen {
   readonly transitions: Set<string>;
   readonly guards: Set<string>;
   readonly nodes: Set<string>;
+  /** Event types of timers that were set. */
+  readonly types: Set<string>;
 }
 
 function uncovered({ registration, transitions, guards }: Watched, seen: Seen): string[] {

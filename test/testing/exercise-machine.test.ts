@@ -2,6 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import type { AnyStateMachine } from "xstate";
 import { type ExerciseOptions, exerciseMachine } from "../../src/testing/index.ts";
 import { orderOf, parcel } from "./order.ts";
+import { endless } from "./timed.ts";
 
 const order = orderOf();
 const events = [
@@ -55,6 +56,56 @@ describe("the proof of a machine", () => {
       few,
     );
     expect(Object.keys(failed).some((name) => name.startsWith("path "))).toBe(true);
+  });
+
+  it.each([
+    [{ crashes: Number.NaN }, "crashes is NaN; expected a whole number from 0"],
+    [{ paths: Number.NaN }, "paths is NaN; expected a whole number from 0"],
+    [{ paths: -1 }, "paths is -1; expected a whole number from 0"],
+    [{ paths: "3" }, 'paths is "3"; expected a whole number from 0'],
+    [{ faults: -1 }, "faults is -1; expected a whole number from 0"],
+    [{ faults: 1.5 }, "faults is 1.5; expected a whole number from 0"],
+    [{ limit: 0 }, "limit is 0; expected a whole number from 1"],
+    [{ serialise: () => "" }, "exerciseMachine has no option serialise; there are events, input,"],
+    [{ serialize: "" }, 'serialize is ""; expected a function'],
+    [{ events: undefined }, "events is missing; expected a list"],
+    [{ events: [null] }, "events[0] is null; expected an event with a type"],
+    [{ others: [{}] }, "others[0] is an object; expected a machine of XState"],
+    [{ others: parcel }, "others is an object; expected a list"],
+    [{ uncovered: "all" }, 'uncovered is "all"; expected a list'],
+  ])("fails once for the option %o, and says what is wrong with it", async (wrong, message) => {
+    expect(await failing(order, { ...few, ...wrong } as never)).toEqual({ "can be explored": expect.stringContaining(message) });
+  });
+
+  it.each([
+    [order, null, "options of exerciseMachine is null; expected an object"],
+    [order, undefined, "options of exerciseMachine is missing; expected an object"],
+    [undefined, few, "machine is missing; expected a machine of XState"],
+    [{ id: "order" }, few, "machine is an object; expected a machine of XState"],
+  ])("fails once where there is no machine, or no options: %#", async (machine, given, message) => {
+    expect(await failing(machine as never, given as never)).toEqual({ "can be explored": message });
+  });
+
+  it.each([
+    ["Date.now", () => Date.now() > 4_000_000_000_000],
+    ["Math.random", () => Math.random() > 0.5],
+  ])("fails once, and says so, where a guard calls %s", async (name, guard) => {
+    expect(await failing(orderOf(guard), options)).toEqual({ "can be explored": expect.stringContaining(`${name} was called`) });
+  });
+
+  it("fails where there is more to explore than by default, and says where a limit that is given was reached", async () => {
+    const first = (limit?: number) => {
+      const tests: [string, () => Promise<void>][] = [];
+      const given = { input: {}, events: [{ type: "go" }], ...(limit === undefined ? {} : { limit }) };
+      exerciseMachine(endless, given, { describe: (_, body) => body(), test: (...one) => void tests.push(one) });
+      return tests[0] as [string, () => Promise<void>];
+    };
+    const [whole, passes] = first();
+    expect(whole).toBe("is explored to its end");
+    await expect(passes()).rejects.toThrow("more states than the 2000");
+    const [cut, isEnough] = first(20);
+    expect(cut).toBe("is explored as far as the limit of 20 states, and no further");
+    await isEnough();
   });
 
   it("fails with what the machine or its input is refused for", async () => {

@@ -1,4 +1,4 @@
-/** Machines with timers of each policy, as `exerciseMachine` gets them. */
+/** Small machines for `exerciseMachine`: with timers of each policy, and one that is never explored to its end. */
 
 import { type AnyStateMachine, assign, setup } from "xstate";
 import { z } from "zod";
@@ -92,3 +92,10 @@ export const immediate: AnyStateMachine = machineOf(
     states: { a: { after: { now: "b" } }, b: { on: { go: "c" } }, c: { after: { now: "d" } }, d: { type: "final" } },
   },
 );
+
+/** A context that grows for ever. */
+export const endless: AnyStateMachine = setup({
+  schemas: { input: empty, context: z.object({ count: z.number() }), events: { go: empty }, facts: {} },
+  types: { context: {} as { count: number } },
+  actions: { count: assign({ count: ({ context }) => context.count + 1 }) },
+} as never).createMachine({ id: "endless", version: "1", context: { count: 0 }, on: { go: { actions: "count" } } } as never) as never;
