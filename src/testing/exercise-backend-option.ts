@@ -1,6 +1,7 @@
 /** What `exerciseBackend` is given: a backend, what its turn is, and what a person says in it. */
 
 import type { Asked, Backend } from "../agent/backend.ts";
+import { checkFunction, checkList, checkOptions, checkWhole, notA } from "./option-check.ts";
 
 /** Where a backend is to work: the directory of its session, a folder of the suite's own. */
 export interface BackendPlace {
@@ -35,4 +36,20 @@ export interface ExerciseBackendOptions {
   readonly soonMs?: number;
   /** ms in which a turn comes to its end. Default: 30,000. */
   readonly turnMs?: number;
+}
+
+const FUNCTIONS = ["open", "openStuck", "close", "fill", "answer"] as const satisfies readonly (keyof ExerciseBackendOptions)[];
+const NUMBERS = ["maxSteps", "soonMs", "turnMs"] as const satisfies readonly (keyof ExerciseBackendOptions)[];
+const LACKS: readonly string[] = ["boundary", "tools", "composition"] satisfies BackendLack[];
+
+/** Throws a TypeError or a RangeError that names what is wrong. */
+export function checkBackendOptions(options: ExerciseBackendOptions): void {
+  checkOptions("exerciseBackend", options, [...FUNCTIONS, ...NUMBERS, "text", "without"]);
+  if (options.open === undefined) throw notA("open", undefined, "a function");
+  for (const name of FUNCTIONS) checkFunction(name, options[name]);
+  for (const name of NUMBERS) checkWhole(name, options[name], 1);
+  const { text = "", without = [] } = options;
+  if (typeof text !== "string") throw notA("text", text, "a text");
+  checkList("without", without);
+  for (const lack of without) if (!LACKS.includes(lack)) throw notA("a part of without", lack, `one of ${LACKS.join(", ")}`);
 }

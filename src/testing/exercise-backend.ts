@@ -8,7 +8,7 @@
 
 import { aborts } from "./exercise-backend-abort.ts";
 import { compositions, deaths, drains, successions } from "./exercise-backend-continuation.ts";
-import type { ExerciseBackendOptions } from "./exercise-backend-option.ts";
+import { checkBackendOptions, type ExerciseBackendOptions } from "./exercise-backend-option.ts";
 import { Place, type Promised } from "./exercise-backend-place.ts";
 import { tools } from "./exercise-backend-tool.ts";
 import { playWhole, steps, turns, type WholeTurn } from "./exercise-backend-turn.ts";
@@ -17,7 +17,8 @@ import type { TestFramework } from "./exercise-store.ts";
 /**
  * Declares the conformance tests of one backend: its turn comes to its end; it keeps the four duties of the contract; it declares what lets it
  * be handed off; it takes `flush` and `ended` at any time; and where its process is killed, a new one completes the turn. What a turn is
- * without is said beforehand, so that nothing passes for want of a case. No promise waits for time to pass, unless it is broken.
+ * without is said beforehand, so that nothing passes for want of a case. No promise waits for time to pass, unless it is broken. Options
+ * that are wrong are one failing test.
  */
 export function exerciseBackend(name: string, options: ExerciseBackendOptions, { describe, test }: TestFramework): void {
   const group = (title: string, declare: (promised: Promised) => void) => {
@@ -31,7 +32,13 @@ export function exerciseBackend(name: string, options: ExerciseBackendOptions, {
     turn ??= inPlace(options, playWhole);
     return turn;
   };
+  const wrong = wrongIn(options);
   describe(`backend contract: ${name}`, () => {
+    if (wrong) {
+      // Not while the file is read, where many frameworks do not say whose fault it is.
+      test("can be tried", () => Promise.reject(wrong));
+      return;
+    }
     group("a turn", (promised) => turns(promised, options, whole));
     group("one call of step is one step (duty 1)", steps);
     group("all that a later step needs is in the transcript (duty 2)", (promised) => successions(promised, options));
@@ -41,6 +48,15 @@ export function exerciseBackend(name: string, options: ExerciseBackendOptions, {
     group("flush and ended", drains);
     group("a killed process", (promised) => deaths(promised, options));
   });
+}
+
+function wrongIn(options: ExerciseBackendOptions): Error | undefined {
+  try {
+    checkBackendOptions(options);
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 async function inPlace<T>(options: ExerciseBackendOptions, body: (place: Place) => Promise<T>): Promise<T> {

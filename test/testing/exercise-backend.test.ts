@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { exerciseBackend } from "../../src/testing/index.ts";
 import {
   aborted,
   answered,
@@ -185,5 +186,22 @@ describe("the conformance suite of the backend contract", () => {
     expect(await broken(() => long)).toMatchObject({ "reports what fits the contract": expect.stringContaining("remainingSteps") });
     const endless = parts({ step: async () => ({ next: "continue" }) });
     expect(await broken(() => endless, { maxSteps: 3 })).toMatchObject({ "comes to its end": expect.stringContaining("after 3 steps") });
+  });
+});
+
+describe("the options of exerciseBackend", () => {
+  it.each([
+    [null, "options of exerciseBackend is null; expected an object"],
+    [{}, "open is missing; expected a function"],
+    [{ open: () => parts(), withot: ["tools"] }, "exerciseBackend has no option withot; there are open,"],
+    [{ open: () => parts(), without: ["tool"] }, 'a part of without is "tool"; expected one of boundary, tools, composition'],
+    [{ open: () => parts(), answer: "yes" }, 'answer is "yes"; expected a function'],
+    [{ open: () => parts(), maxSteps: Number.NaN }, "maxSteps is NaN; expected a whole number from 1"],
+    [{ open: () => parts(), soonMs: -1 }, "soonMs is -1; expected a whole number from 1"],
+  ])("that are wrong are one failing test: %#", async (given, message) => {
+    const tests: (() => Promise<void>)[] = [];
+    exerciseBackend("wrong", given as never, { describe: (_, body) => body(), test: (_, body) => void tests.push(body) });
+    expect(tests).toHaveLength(1);
+    await expect(tests[0]?.()).rejects.toThrow(message);
   });
 });
