@@ -75,6 +75,7 @@ describe("the examples in docs", () => {
     await import("../docs/examples/order-proof.ts");
     for (const [, body] of tests) await body();
     expect(tests.map(([name]) => name)).toEqual([
+      "is explored to its end",
       "has a way for each of its events to happen",
       "has paths that cover all of its 3 transitions, and its 0 guards both ways",
       "path 1: order.pay, chargeCard done",

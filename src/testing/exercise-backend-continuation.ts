@@ -142,7 +142,7 @@ export function deaths(promised: Promised, { without = [] }: ExerciseBackendOpti
     promised(`killed ${DEATHS[where]}, it is continued by a new process, which completes the turn${otherwise}`, async (place) => {
       const trial = await place.trial((self) => dying(self, where));
       const played = await trial.play();
-      assert.equal(trial.deaths, 1, "no process died");
+      assert.equal(trial.deaths, 1, "no process died: the turn does not come to that, and is not said to be without");
       if (isUnknown && played.end.kind === "parked") assertParked(played.end.reasons);
       else assertCompleted(played);
       for (const [call, { ok }] of played.queried)

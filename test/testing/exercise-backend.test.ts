@@ -152,7 +152,13 @@ const faults: readonly Fault[] = [
   {
     fault: "is without what it is not said to be without",
     open: () => parts({ step: async (input) => report(said(input) + 1) }),
-    breaks: [shows, aborted],
+    breaks: [
+      shows,
+      aborted,
+      "killed after T2, before the step sees the result, it is continued by a new process, which completes the turn",
+      "killed between T1 and the tool, it is continued by a new process, which completes the turn, unless its tool lets nobody go on",
+      "killed between the tool and T2, it is continued by a new process, which completes the turn, unless its tool lets nobody go on",
+    ],
     saying: "`without`",
   },
   {

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import type { AnyStateMachine } from "xstate";
 import { type ExerciseOptions, exerciseMachine } from "../../src/testing/index.ts";
 import { orderOf, parcel } from "./order.ts";
-import { endless } from "./timed.ts";
+import { endless, sumOf } from "./timed.ts";
 
 const order = orderOf();
 const events = [
@@ -106,6 +106,19 @@ describe("the proof of a machine", () => {
     const [cut, isEnough] = first(20);
     expect(cut).toBe("is explored as far as the limit of 20 states, and no further");
     await isEnough();
+  });
+
+  it("fails where its paths have no end, says how many there are, and drives some of them", async () => {
+    const sum = sumOf(1100);
+    const tests: [string, () => unknown][] = [];
+    exerciseMachine(sum, { input: {}, events: [{ type: "sum.add" }, { type: "sum.end" }] } as never, {
+      describe: (_, body) => body(),
+      test: (...one) => void tests.push(one),
+    });
+    await expect((tests[0]?.[1] as () => Promise<void>)()).rejects.toThrow(
+      "there are 1102 paths, the longest of 1101 moves: give `serialize`",
+    );
+    expect(tests.length).toBeLessThan(50);
   });
 
   it("fails with what the machine or its input is refused for", async () => {

@@ -99,3 +99,25 @@ export const endless: AnyStateMachine = setup({
   types: { context: {} as { count: number } },
   actions: { count: assign({ count: ({ context }) => context.count + 1 }) },
 } as never).createMachine({ id: "endless", version: "1", context: { count: 0 }, on: { go: { actions: "count" } } } as never) as never;
+
+/** Counts up to so many, and ends at any moment. */
+export const sumOf = (most: number): AnyStateMachine =>
+  setup({
+    schemas: {
+      input: z.strictObject({}),
+      context: z.strictObject({ sum: z.int() }),
+      events: { "sum.add": z.strictObject({}), "sum.end": z.strictObject({}) },
+      facts: {},
+    } as never,
+    guards: { isLess: ({ context }: any) => context.sum < most },
+    actions: { add: assign(({ context }: any) => ({ sum: context.sum + 1 })), forget: assign(() => ({ sum: 0 })) },
+  } as never).createMachine({
+    id: "sum",
+    version: "1",
+    context: { sum: 0 },
+    initial: "open",
+    states: {
+      open: { on: { "sum.add": { guard: "isLess", actions: "add" }, "sum.end": { target: "done", actions: "forget" } } },
+      done: { type: "final" },
+    },
+  } as never) as unknown as AnyStateMachine;
