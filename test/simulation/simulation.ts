@@ -86,7 +86,7 @@ export class Simulation {
   #gen = 0;
   #step = 0;
   #stirs = 0;
-  /** When a store failed last. */
+  /** The latest time at which a store failed. */
   #failedMs = 0;
 
   constructor(plan: Plan) {
@@ -106,7 +106,8 @@ export class Simulation {
       witness: {
         ...{ stirred, violated },
         failed: () => {
-          this.#failedMs = this.#scene.clock.now();
+          // Of a clock that was set back meanwhile: who waits since a later time still waits.
+          this.#failedMs = Math.max(this.#failedMs, this.#scene.clock.now());
         },
         prepared: (input) => oracle.prepared(input),
         stepped: (input) => oracle.stepped(input),
