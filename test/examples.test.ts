@@ -26,6 +26,20 @@ function linesOf(example: string): number {
   return (text.split("// ---")[1] ?? "").trim().split("\n").length;
 }
 
+/** Runs the tests that a program declares for node:test, one after the other, and gives their names. */
+async function proved(load: () => Promise<unknown>): Promise<string[]> {
+  const tests: [string, () => Promise<void>][] = [];
+  const declared = { describe: (_: string, body: () => void) => body(), test: (...one: (typeof tests)[0]) => void tests.push(one) };
+  vi.doMock("node:test", () => ({ ...declared, default: declared }));
+  try {
+    await load();
+    for (const [, body] of tests) await body();
+  } finally {
+    vi.doUnmock("node:test");
+  }
+  return tests.map(([name]) => name);
+}
+
 describe("the examples in docs", () => {
   it("pay an order once with the engine alone", async () => {
     await import("../docs/examples/actors.ts");
@@ -69,12 +83,8 @@ describe("the examples in docs", () => {
   });
 
   it("prove an order with its crash matrix, in under 20 lines", async () => {
-    const tests: [string, () => Promise<void>][] = [];
-    const declared = { describe: (_: string, body: () => void) => body(), test: (...one: (typeof tests)[0]) => void tests.push(one) };
-    vi.doMock("node:test", () => ({ ...declared, default: declared }));
-    await import("../docs/examples/order-proof.ts");
-    for (const [, body] of tests) await body();
-    expect(tests.map(([name]) => name)).toEqual([
+    const names = await proved(() => import("../docs/examples/order-proof.ts"));
+    expect(names).toEqual([
       "is explored to its end",
       "has a way for each of its events to happen",
       "has paths that cover all of its 3 transitions, and its 0 guards both ways",
@@ -84,19 +94,13 @@ describe("the examples in docs", () => {
       "a failing store, on order.pay, chargeCard failed",
     ]);
     expect(linesOf("order-proof.ts")).toBeLessThan(20);
-    vi.doUnmock("node:test");
   });
 
   it("prove that a backend keeps its contract, in under 20 lines", async () => {
-    const tests: [string, () => Promise<void>][] = [];
-    const declared = { describe: (_: string, body: () => void) => body(), test: (...one: (typeof tests)[0]) => void tests.push(one) };
-    vi.doMock("node:test", () => ({ ...declared, default: declared }));
-    await import("../docs/examples/backend-proof.ts");
-    for (const [, body] of tests) await body();
-    expect(tests.map(([name]) => name)).toContain("comes to its end");
-    expect(tests).toHaveLength(29);
+    const names = await proved(() => import("../docs/examples/backend-proof.ts"));
+    expect(names).toContain("comes to its end");
+    expect(names).toHaveLength(29);
     expect(linesOf("backend-proof.ts")).toBeLessThan(20);
-    vi.doUnmock("node:test");
   });
 
   it("move a turn from one runtime to the next", async () => {

@@ -51,6 +51,12 @@ export function run(program: string, args: readonly string[], options: Options =
   return { ok: code === 0, code, output: `${stdout}${stderr}`.trim(), stdout, stderr };
 }
 
+/** The whole number that a text says; undefined where it says none from `least` on. */
+export function wholeNumber(text: string, least: number): number | undefined {
+  const value = Number(text);
+  return /^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least ? value : undefined;
+}
+
 /** Prints the total as the last line, hands it to `.ci/run` where that asked for it, and sets the exit code. */
 export function conclude(passed: number, failed: number, about: string): void {
   console.log(`\n${passed} passed, ${failed} failed (${about})`);

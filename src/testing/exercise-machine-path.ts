@@ -104,7 +104,7 @@ function* faultsOf(): Generator<StoreFault> {
 }
 
 /** Longest wait before the engine tries a commit again. */
-const RETRY_MS = 10_000;
+export const RETRY_MS = 10_000;
 
 class Play {
   readonly #stage: Stage;

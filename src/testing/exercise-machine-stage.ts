@@ -193,8 +193,13 @@ export class Stage {
 
   /** Copies the database as a process that dies now would leave it. */
   copyTo(file: string): void {
-    for (const end of ["", "-wal"]) if (existsSync(this.file + end)) copyFileSync(this.file + end, file + end);
+    copyDatabase(this.file, file);
   }
+}
+
+/** Copies a database that may be open, with what is not merged into it yet. */
+export function copyDatabase(from: string, to: string): void {
+  for (const end of ["", "-wal"]) if (existsSync(from + end)) copyFileSync(from + end, to + end);
 }
 
 /** Opens or creates a database that a crash of the process leaves whole; one of the system need not, so nothing waits for the disk. */

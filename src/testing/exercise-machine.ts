@@ -17,6 +17,7 @@ import { checkList, checkMachineGiven, checkOptions, checkWhole } from "./option
 import { Model } from "./path-model.ts";
 import { Watched } from "./path-trace.ts";
 import { BEGIN_MS, LIMIT, type MachinePath, type MachinePaths, PATH_OPTIONS, type PathOptions, pathsOf } from "./paths.ts";
+import { isChosen } from "./sampling.ts";
 
 /** What a machine is exercised with. */
 export interface ExerciseOptions<Machine extends AnyStateMachine = AnyStateMachine> extends PathOptions<Machine> {
@@ -161,8 +162,8 @@ class Exercise implements Exercised {
   readonly #cast: Cast;
   readonly #model: Model;
   readonly #atMost: number;
-  /** The part of all moments at which there is a crash. */
-  #part = 1;
+  /** The moments that are expected. */
+  #expected = 0;
 
   constructor(machine: AnyStateMachine, options: ExerciseOptions) {
     const { others = [], id = "path", crashes = Number.POSITIVE_INFINITY } = options;
@@ -175,14 +176,12 @@ class Exercise implements Exercised {
 
   /** So many moves are new. Each is one commit at least, which has three moments. */
   expect(moves: number): void {
-    this.#part = Math.min(1, this.#atMost / (3 * moves));
+    this.#expected = 3 * moves;
   }
 
   /** Evenly, until there were as many as there shall be. */
   #isCrash(): boolean {
-    const before = Math.floor(this.moments * this.#part);
-    this.moments++;
-    return Math.floor(this.moments * this.#part) > before;
+    return isChosen(this.moments++, this.#expected, this.#atMost);
   }
 
   /** The path, and a crash at each of its commits from this move on: those before were another path's. */
@@ -249,12 +248,6 @@ export function choose(paths: readonly MachinePath[], atMost = paths.length): re
   const rest = paths.filter((path) => !covering.has(path));
   const chosen = new Set([...covering, ...rest.filter((_, index) => isChosen(index, rest.length, Math.max(0, atMost - covering.size)))]);
   return paths.filter((path) => chosen.has(path));
-}
-
-/** True for `count` of `of` indexes, evenly. */
-function isChosen(index: number, of: number, count: number): boolean {
-  if (count >= of) return true;
-  return Math.floor(((index + 1) * count) / of) > Math.floor((index * count) / of);
 }
 
 /** For each path the first move that no path before it has made in the same way; -1 where even its creation is new. */

@@ -1,20 +1,11 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "vitest";
-import { z } from "zod";
 import { type Backend, fakeBackend, fakeComposition, type StepInput, surveyBackend, type Tool, turnBackend } from "../../src/index.ts";
 import { exerciseBackend } from "../../src/testing/exercise-backend.ts";
+import { note, patient } from "../testing/faulty-backend.ts";
 
-/** A loaded machine is slow; whatever is too slow here never ends. */
-const patient = { soonMs: 60_000, turnMs: 120_000 };
-
-const note: Tool<{ part: number }> = {
-  name: "note",
-  description: "Notes that a part was written.",
-  parameters: z.strictObject({ part: z.number() }),
-  reconcile: "ask",
-  execute: async ({ part }) => ({ noted: part }),
-};
+const asked: Tool<{ part: number }> = { ...note, reconcile: "ask" };
 
 /** The part to write: one more than the transcript has. */
 const partOf = ({ transcript }: Pick<StepInput, "transcript">): number =>
@@ -22,7 +13,7 @@ const partOf = ({ transcript }: Pick<StepInput, "transcript">): number =>
 
 const scripted = (): Backend =>
   fakeBackend({
-    tools: [note],
+    tools: [asked],
     script: (input) => {
       const part = partOf(input);
       const isAnswered = [...input.transcript()].some(({ fact }) => fact.type === "message.added" && fact.text === "in blue");

@@ -1,6 +1,7 @@
 /** Identities and payloads that the tables of the machines share. */
 
-import { DRIFT_POLICY } from "../../machines/index.ts";
+import type { InputFrom } from "xstate";
+import { DRIFT_POLICY, type run } from "../../machines/index.ts";
 import type { Json } from "../../src/actor/json.ts";
 
 export const digest = "a".repeat(64);
@@ -48,7 +49,7 @@ export const completed = { kind: "completed", stopReason: "end_turn" } as const;
 export const cancelled = { kind: "cancelled", by: "user" } as const;
 export const failed = { kind: "failed", error: { code: "interrupted", message: "gone" }, drift: [] } as const;
 
-/** The input of a run that begins a turn. */
+/** The input of a run that begins a turn. Typed by the machine: what it does not take any more does not compile. */
 export const freshRun = {
   sessionId: "session-1",
   turnId: "turn-1",
@@ -66,7 +67,7 @@ export const freshRun = {
   depth: 1,
   reconciled: [],
   copied: null,
-} as const;
+} as const satisfies InputFrom<typeof run>;
 
 /** The input of a run that holds a turn of another session, which ended so. */
 export const copyOf = (outcome: Json) => ({

@@ -2,7 +2,7 @@
 
 import { getAdjacencyMap, getShortestPaths } from "@xstate/graph";
 import { fromTransition } from "xstate";
-import { type Decision, surroundingsOf, type Wish } from "./decision.ts";
+import { type Decision, surroundingsOf, WISHES } from "./decision.ts";
 import { actorsOf, BEGINNING, type Happening, happen, isHeld, type Model, type PathStep, possible } from "./model.ts";
 
 /** What may happen now where the person does what the decision says, in its order. */
@@ -14,8 +14,6 @@ function wanted(model: Model): Happening[] {
     return type === next && (type !== "cancel" || isHeld(model));
   });
 }
-
-const WISHES = ["request", "commit", "cancel", "stop", "recover", "resume"] as const satisfies readonly Wish[];
 
 /** True where all that was wanted is done and nothing is under way. */
 const isOver = (model: Model): boolean =>

@@ -3,7 +3,9 @@
 import { type Composition, fakeComposition } from "../../src/index.ts";
 
 /** What a person does, in order. All but `request` and `resume` wait until the turn is held. */
-export type Wish = "request" | "commit" | "cancel" | "stop" | "recover" | "resume";
+export const WISHES = ["request", "commit", "cancel", "stop", "recover", "resume"] as const;
+
+export type Wish = (typeof WISHES)[number];
 
 export interface Surroundings {
   /** Its row of the matrix. */

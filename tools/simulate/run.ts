@@ -6,6 +6,7 @@
 import { parseArgs } from "node:util";
 import { BROKEN } from "../../test/simulation/sabotage.ts";
 import { type Report, simulate } from "../../test/simulation/simulation.ts";
+import { wholeNumber } from "../command.ts";
 
 const USAGE = `npm run simulate -- [--seed N] [--steps M] [--store memory|sqlite] [--break ${Object.keys(BROKEN).join("|")}] [--json]`;
 const STEPS = 10_000;
@@ -19,9 +20,8 @@ interface Arguments {
 }
 
 function whole(name: string, text: string, least: number): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least)
-    throw new RangeError(`--${name} is a whole number from ${least}`);
+  const value = wholeNumber(text, least);
+  if (value === undefined) throw new RangeError(`--${name} is a whole number from ${least}`);
   return value;
 }
 

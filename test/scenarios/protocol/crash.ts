@@ -8,14 +8,14 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { StoreReader } from "../../../src/actor/store.ts";
 import type { StoreFault } from "../../../src/testing/exercise-machine-fault.ts";
-import { openUnsynced, until } from "../../../src/testing/exercise-machine-stage.ts";
+import { until } from "../../../src/testing/exercise-machine-stage.ts";
 import { runChild } from "../../../src/testing/index.ts";
 import type { Decision } from "../decision.ts";
 import { ADDRESSES, BEGINNING, live, type Model, type PathStep, restarted } from "../model.ts";
 import { temporary } from "../world.ts";
 import { Drive } from "./drive.ts";
 import { type Path, textOf } from "./graph.ts";
-import type { Phase } from "./quick-world.ts";
+import { type Phase, readDatabase } from "./quick-world.ts";
 
 /** A moment at which a process dies. */
 export interface Death {
@@ -63,16 +63,6 @@ export function nextState(reader: StoreReader, states: readonly Model[], when: s
   return restarted(stateIn(reader, states, when), (key) => started.has(key));
 }
 
-/** The same of a database that nobody has open. */
-export function nextStateIn(file: string, states: readonly Model[], when: string): Model {
-  const left = openUnsynced(file);
-  try {
-    return nextState(left, states, when);
-  } finally {
-    left.close();
-  }
-}
-
 /** Two owners come after a death; the journal goes on from what it was. Rejects with an AssertionError where the model says something else. */
 export async function recover(decision: Decision, death: Death): Promise<void> {
   const when = `after a crash ${death.phase} a commit`;
@@ -80,16 +70,15 @@ export async function recover(decision: Decision, death: Death): Promise<void> {
   const { world, play } = drive;
   play.damage.push(...death.damage);
   try {
-    const left = openUnsynced(death.file);
-    const journal = left.entries({ limit: 1000 });
-    let model = nextState(left, death.states, when);
-    left.close();
+    const found = readDatabase(death.file, (left) => [left.entries({ limit: 1000 }), nextState(left, death.states, when)] as const);
+    const [journal] = found;
+    let [, model] = found;
     world.use(death.file);
     for (const owner of ["the first owner", "the second owner"]) {
       await drive.next(() => world.reopen(), journal.at(-1)?.position ?? 0);
       await drive.agrees(model, `${owner} ${when}`);
-      const found = world.reader.entries({ limit: 1000 });
-      assert.deepEqual(found.slice(0, journal.length), journal, `${owner} ${when}: what was in the journal is not there as it was`);
+      const entries = world.reader.entries({ limit: 1000 });
+      assert.deepEqual(entries.slice(0, journal.length), journal, `${owner} ${when}: what was in the journal is not there as it was`);
       await drive.verify(model, `${owner} ${when}`);
       model = restarted(model);
     }

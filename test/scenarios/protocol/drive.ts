@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { StoreReader } from "../../../src/actor/store.ts";
-import { openUnsynced, until } from "../../../src/testing/exercise-machine-stage.ts";
+import { until } from "../../../src/testing/exercise-machine-stage.ts";
 import { Oracle } from "../../simulation/oracle.ts";
-import { type Decision, surroundingsOf, type Wish } from "../decision.ts";
+import { type Decision, surroundingsOf, WISHES, type Wish } from "../decision.ts";
 import type { Act } from "../matrix/act.ts";
 import { bounded } from "../matrix/bound.ts";
 import { executors, GATES } from "../matrix/path.ts";
@@ -13,7 +13,7 @@ import { Play } from "../matrix/play.ts";
 import { type Happening, hasEnded, type Model, standingAt } from "../model.ts";
 import { HANDOFF, TURN } from "../turn.ts";
 import { isAnswer } from "./answer.ts";
-import { QuickWorld } from "./quick-world.ts";
+import { QuickWorld, readDatabase } from "./quick-world.ts";
 import { historyIn, historyOfModel, standingIn, standingOf } from "./stored.ts";
 
 /** As in the matrix, without what is tried there besides. */
@@ -102,7 +102,10 @@ export class Drive {
   /** Goes back to what a process had left that died earlier: nothing that was seen since then has happened. */
   async back(left: string): Promise<void> {
     this.#oracle = this.#newOracle();
-    await this.next(() => this.world.die(left), lastPositionIn(left));
+    await this.next(
+      () => this.world.die(left),
+      readDatabase(left, (store) => store.lastPosition()),
+    );
   }
 
   /**
@@ -166,18 +169,7 @@ export class Drive {
   }
 }
 
-/** The last position of a database that nobody has open. */
-export function lastPositionIn(file: string): number {
-  const store = openUnsynced(file);
-  try {
-    return store.lastPosition();
-  } finally {
-    store.close();
-  }
-}
-
-const WISHES: readonly string[] = ["request", "commit", "cancel", "stop", "resume"] satisfies readonly Wish[];
-const isWish = (type: string): type is Wish => WISHES.includes(type);
+const isWish = (type: string): type is Wish => (WISHES as readonly string[]).includes(type);
 
 /** Collects what an oracle finds. It does not know the program's own record of denials. */
 export const violationsOf = (decision: Decision, into: string[]) => (what: string) => {

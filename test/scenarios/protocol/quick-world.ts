@@ -3,17 +3,14 @@
  * It can be left as a process leaves it that dies, and its store can fail.
  */
 
-import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Store } from "../../../src/actor/store.ts";
+import type { Store, StoreReader } from "../../../src/actor/store.ts";
 import { openRuntime } from "../../../src/agent/runtime.ts";
 import type { Holdfast, OpenHoldfastOptions } from "../../../src/index.ts";
 import { storeFaults } from "../../../src/testing/exercise-machine-fault.ts";
-import { openUnsynced } from "../../../src/testing/exercise-machine-stage.ts";
+import { RETRY_MS } from "../../../src/testing/exercise-machine-path.ts";
+import { copyDatabase, openUnsynced } from "../../../src/testing/exercise-machine-stage.ts";
 import { StillClock, World } from "../world.ts";
-
-/** Longest wait before the engine tries a commit again. */
-const RETRY_MS = 10_000;
 
 export type Phase = "before" | "inside" | "after";
 
@@ -87,6 +84,12 @@ export class QuickWorld extends World {
   }
 }
 
-function copyDatabase(from: string, to: string): void {
-  for (const end of ["", "-wal"]) if (existsSync(from + end)) copyFileSync(from + end, to + end);
+/** What a database says that nobody has open. */
+export function readDatabase<T>(file: string, read: (store: StoreReader) => T): T {
+  const store = openUnsynced(file);
+  try {
+    return read(store);
+  } finally {
+    store.close();
+  }
 }

@@ -1,5 +1,6 @@
 /** Which paths of the protocol are driven, and from which step on they are new. */
 
+import { isChosen } from "../../../src/testing/sampling.ts";
 import { BEGINNING, statesOf } from "../model.ts";
 import type { Path } from "./graph.ts";
 
@@ -41,8 +42,6 @@ const shapesOf = (path: Path): string[] =>
 
 /** Says of one after another, beginning with the given place, whether it is one of `atMost`, evenly of all. */
 export function evenly(atMost: number, ofAll: number, place = 0): () => boolean {
-  const chosen = Math.min(atMost, ofAll);
-  const before = (seen: number) => Math.floor((seen * chosen) / Math.max(1, ofAll));
-  let seen = place;
-  return () => before(++seen) > before(seen - 1);
+  let index = place;
+  return () => isChosen(index++, ofAll, atMost);
 }

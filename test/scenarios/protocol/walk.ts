@@ -12,10 +12,10 @@ import { dump } from "../../../src/testing/exercise-machine-fault.ts";
 import { DECISIONS, type Decision } from "../decision.ts";
 import { BEGINNING, type Happening, happen, type Model, restarted } from "../model.ts";
 import { isAnswer } from "./answer.ts";
-import { between, nextStateIn } from "./crash.ts";
+import { between, nextState } from "./crash.ts";
 import { Drive } from "./drive.ts";
 import { anything } from "./graph.ts";
-import type { Phase } from "./quick-world.ts";
+import { type Phase, readDatabase } from "./quick-world.ts";
 
 /** What a person may try at any time. */
 const TRIED = ["request", "commit", "cancel", "stop", "resume"] as const;
@@ -68,7 +68,7 @@ class Step implements fc.AsyncCommand<Whereabouts, Drive> {
     const file = left();
     if (file === undefined) return;
     tally.deaths++;
-    place.model = nextStateIn(file, between(before, place.model), `after ${this}`);
+    place.model = readDatabase(file, (left) => nextState(left, between(before, place.model), `after ${this}`));
     await drive.back(file);
     await drive.agrees(place.model, `after ${this}`);
   }
