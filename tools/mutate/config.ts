@@ -3,11 +3,6 @@
 export type Config = Readonly<Record<string, unknown>>;
 export type Path = readonly (string | number)[];
 
-/** One thing or a list of it, as a list. */
-export function asList(value: unknown): readonly unknown[] {
-  return value === undefined ? [] : Array.isArray(value) ? value : [value];
-}
-
 /** The config with another value at a path; undefined takes the key, or the item of a list, away. */
 export function changed<Whole>(whole: Whole, path: Path, change: (value: unknown) => unknown): Whole {
   const [key, ...rest] = path;

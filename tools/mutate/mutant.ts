@@ -8,7 +8,8 @@
  */
 
 import { type AnyStateMachine, and, createMachine, or } from "xstate";
-import { asList, type Config, changed, dropped, type Path } from "./config.ts";
+import { listOf } from "../../src/actor/structure.ts";
+import { type Config, changed, dropped, type Path } from "./config.ts";
 
 /** What a mutant can lack, in the order of the report. */
 export const KINDS = ["guard", "target", "action", "transition", "state"] as const;
@@ -72,7 +73,7 @@ function* lacking(whole: Config, { path, names, config }: Place): Generator<Foun
 
 function* lackingTransitions(whole: Config, path: Path, where: string, value: unknown): Generator<Found> {
   const isList = Array.isArray(value);
-  for (const [index, transition] of asList(value).entries()) {
+  for (const [index, transition] of listOf(value).entries()) {
     const [at, place] = isList ? [[...path, index], `${where}[${index}]`] : [path, where];
     yield deletion(whole, at, "transition", place, "");
     if (typeof transition === "string") {
@@ -99,7 +100,7 @@ function* lackingGuards(whole: Config, path: Path, place: string, guard: unknown
 }
 
 function* lackingActions(whole: Config, path: Path, place: string, value: unknown): Generator<Found> {
-  const names = asList(value).map((action) => (typeof action === "string" ? action : String((action as Config).type)));
+  const names = listOf(value).map((action) => (typeof action === "string" ? action : String((action as Config).type)));
   for (const [index, name] of names.entries()) {
     const earlier = names.slice(0, index).filter((other) => other === name).length;
     const at = Array.isArray(value) ? [...path, index] : path;
