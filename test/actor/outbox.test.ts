@@ -221,7 +221,7 @@ describe.each(STORES)("an actor that is set aside (%s)", (kind) => {
     await work.called(2);
     await engine.setAside("two/c", "test", "damaged");
     await engine.setAside("two/a", "test", "damaged");
-    await flushed();
+    await work.called(3);
     work.calls[1]?.resolve(null);
     await flushed();
     expect(work.calls.map(({ call }) => call.actor)).toEqual(["two/a", "two/b", "two/d"]);
@@ -234,7 +234,7 @@ describe.each(STORES)("an actor that is set aside (%s)", (kind) => {
     const first = await work.called(1);
     await engine.setAside("two/a", "test", "damaged");
     await engine.release("two/a");
-    await flushed();
+    await work.called(2);
     expect(work.calls.map(({ call }) => call.key)).toEqual(["two/a:2:0", "two/a:2:0"]);
     first.resolve(null);
     await flushed();
