@@ -16,7 +16,7 @@ interface Report {
   readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly { readonly status: string }[] }[];
 }
 
-/** What runs longer hangs. All tests take some seven minutes on two cores; a longer run of some of them is somebody's wish. */
+/** What runs longer hangs. All tests take some eight minutes on two cores; a longer run of some of them is somebody's wish. */
 const BOUND_MINUTES = process.argv.length > 2 ? 24 * 60 : 20;
 /** Lines of a failed lint or type check that are shown. */
 const SHOWN = 80;
