@@ -577,18 +577,22 @@ it.each([
 it.each([
   ["inside the commit", "commit.inside", 0],
   ["after the commit", "commit.after", 1],
-] as const)("a process that is killed %s of a timer leaves it to fire once", async (_, point, already) => {
-  const root = join(temporary(), "root");
-  const end = await runChild(new URL("./timer.child.ts", import.meta.url), [root, point]);
-  expect([end.signal, end.stderr]).toEqual(["SIGKILL", ""]);
-  const clock = settableClock();
-  clock.advance(DAY_MS);
-  await using engine = await openActors({ root, machines: [timed], clock });
-  expect(fired(engine).length).toBe(already);
-  await flushed();
-  await pass(clock, DAY_MS);
-  expect([fired(engine).length, engine.timers(), engine.verify().faults]).toEqual([1, [], []]);
-});
+] as const)(
+  "a process that is killed %s of a timer leaves it to fire once",
+  async (_, point, already) => {
+    const root = join(temporary(), "root");
+    const end = await runChild(new URL("./timer.child.ts", import.meta.url), [root, point]);
+    expect([end.signal, end.stderr]).toEqual(["SIGKILL", ""]);
+    const clock = settableClock();
+    clock.advance(DAY_MS);
+    await using engine = await openActors({ root, machines: [timed], clock });
+    expect(fired(engine).length).toBe(already);
+    await flushed();
+    await pass(clock, DAY_MS);
+    expect([fired(engine).length, engine.timers(), engine.verify().faults]).toEqual([1, [], []]);
+  },
+  180_000,
+);
 
 it.each(STORES)("timers of one actor fire while another is busy with effects and events of its own (%s)", async (kind) => {
   const clock = settableClock();
