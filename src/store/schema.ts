@@ -228,6 +228,39 @@ CREATE TABLE tombstones (
   deleted_ms INTEGER NOT NULL
 ) STRICT;
 `,
+  `
+ALTER TABLE journal RENAME TO journal_2;
+
+-- \`before\` is the position of the actor's entry before this one, 0 where there is none.
+CREATE TABLE journal (
+  position INTEGER PRIMARY KEY,
+  actor TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  cause TEXT NOT NULL,
+  event TEXT NOT NULL,
+  facts TEXT NOT NULL,
+  actions TEXT NOT NULL,
+  version TEXT NOT NULL,
+  hash TEXT NOT NULL,
+  before INTEGER NOT NULL
+) STRICT;
+INSERT INTO journal (position, actor, seq, at_ms, cause, event, facts, actions, version, hash, before)
+  SELECT position, actor, seq, at_ms, cause, event, facts, actions, version, hash,
+    coalesce(lag(position) OVER (PARTITION BY actor ORDER BY seq), 0)
+  FROM journal_2 ORDER BY position;
+DROP TABLE journal_2;
+-- Not of all entries: with many actors each step would write a page of this index. See sqlite-journal.ts.
+CREATE UNIQUE INDEX journal_marks ON journal (actor, seq) WHERE seq % 16 = 1;
+
+-- The last entry of each actor. Small rows, so that those of many actors share a page.
+CREATE TABLE heads (
+  actor TEXT PRIMARY KEY,
+  seq INTEGER NOT NULL,
+  position INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO heads (actor, seq, position) SELECT actor, max(seq), position FROM journal GROUP BY actor;
+`,
 ];
 
 /** The schema that this program writes; kept in `PRAGMA user_version`. */

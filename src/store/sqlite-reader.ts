@@ -26,6 +26,7 @@ import type {
 } from "../actor/store.ts";
 import { pageBounds } from "./check.ts";
 import type { Connection } from "./connection.ts";
+import { chainOf } from "./sqlite-journal.ts";
 import { SqlPage } from "./sqlite-page.ts";
 import { ACTOR, BLOB, DEAD_LETTER, EFFECT, JOURNAL, readActor, type StoredActor, TIMER, TOMBSTONE } from "./sqlite-row.ts";
 
@@ -98,7 +99,8 @@ export class SqliteReader implements StoreReader {
   }
 
   journal(actor: string, page: Page): PlacedJournalRow[] {
-    return new SqlPage(page, "seq").equal("actor", actor).select(this.connection, JOURNAL, "journal");
+    const { after, limit } = pageBounds(page);
+    return chainOf(this.connection, actor, after, limit);
   }
 
   entries(page: Page): PlacedJournalRow[] {

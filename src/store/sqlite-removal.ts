@@ -12,6 +12,7 @@ import type { ActorRow } from "../actor/store.ts";
 import { breach, pageBounds } from "./check.ts";
 import type { Connection } from "./connection.ts";
 import { watermark } from "./retention.ts";
+import { removeChain } from "./sqlite-journal.ts";
 
 const PUT_TOMBSTONE = `
 INSERT INTO tombstones (address, machine, version, state, seq, hash, deleted_ms) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -23,7 +24,6 @@ ON CONFLICT (address) DO UPDATE SET
 const KEEP_TIME = "UPDATE root SET rested_ms = -? WHERE opened_position < ?";
 
 const REMOVE_WITH_ACTOR = [
-  "DELETE FROM journal WHERE actor = ?",
   "DELETE FROM answers WHERE actor = ?",
   "DELETE FROM identities WHERE actor = ?",
   "DELETE FROM effects WHERE actor = ?",
@@ -57,6 +57,7 @@ export function removeActor(
     connection.run(KEEP_TIME, last.atMs, lastPosition);
   }
   connection.run(PUT_TOMBSTONE, address, row.machine, row.version, row.state, row.seq, row.hash, atMs);
+  removeChain(connection, address, row.seq);
   for (const sql of REMOVE_WITH_ACTOR) connection.run(sql, address);
 }
 

@@ -3,7 +3,7 @@
  *
  * Guarantees: a row that is replaced keeps its ordinal; a repeated journal entry and a changed answer or identity are invariant
  * breaches, never a silent overwrite; a writer that outlives its transaction writes nothing.
- * An ordinary step is `appendEntry` and `advanceActor`, and writes three pages: a leaf of the journal, of its index, of the actors.
+ * An ordinary step is `appendEntry` and `advanceActor`, and writes three pages: a leaf of the journal, of the heads, of the actors.
  *
  * Next: `sqlite-removal.ts`.
  */
@@ -13,6 +13,7 @@ import type { ActorRow, Advance, AnswerRow, DeadLetterRow, EffectRow, JournalRow
 import { breach, checkBlob, checkRow, checkValues } from "./check.ts";
 import type { Connection } from "./connection.ts";
 import { hourOf } from "./retention.ts";
+import { moveHead } from "./sqlite-journal.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { keepPosition, removeActor, removeAnswers, removeDeadLetters } from "./sqlite-removal.ts";
 
@@ -22,7 +23,13 @@ interface Put {
   readonly columns: readonly string[];
 }
 
-const APPEND_ENTRY = insert("journal", "position actor seq at_ms cause event facts actions version hash");
+const ENTRY = insert("journal", "position actor seq at_ms cause event facts actions version hash before").columns;
+/** The entry before is where the actor's head is. */
+const APPEND_ENTRY: Put = {
+  sql: `INSERT INTO journal (${ENTRY.join(", ")})
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce((SELECT position FROM heads WHERE actor = ?), 0))`,
+  columns: ENTRY,
+};
 const ADVANCE_ACTOR: Put = {
   sql: "UPDATE actors SET state = ?, seq = ?, hash = ?, snapshot = ?, updated_ms = ? WHERE address = ? AND seq = ?",
   columns: ["state", "seq", "hash", "snapshot", "updated_ms", "address", "from"],
@@ -90,11 +97,12 @@ export class SqliteWriter extends SqliteReader implements StoreWriter {
     const position = this.#lastPosition + 1;
     try {
       const { actor, seq, atMs, cause, event, facts, actions, version, hash } = row;
-      this.#put(APPEND_ENTRY, [position, actor, seq, atMs, cause, event, facts, actions, version, hash]);
+      this.#put(APPEND_ENTRY, [position, actor, seq, atMs, cause, event, facts, actions, version, hash, actor]);
     } catch (error) {
       if (isUniqueViolation(error)) throw breach(`journal entry ${row.seq} of ${row.actor} exists already`, error);
       throw error;
     }
+    moveHead(this.connection, row.actor, row.seq, position);
     this.#lastPosition = position;
     return position;
   }

@@ -101,6 +101,25 @@ test("ordinals and positions of the first version are not given out again", () =
   store.close();
 });
 
+test("the chains of a migrated journal are those that a new one has", () => {
+  const chains = (file: string) => {
+    const db = new Database(file, { readonly: true });
+    const rows = ["SELECT position, actor, seq, before FROM journal", "SELECT * FROM heads"].map((sql) => db.prepare(sql).all());
+    db.close();
+    return rows;
+  };
+  const migrated = released();
+  openSqliteStore({ file: migrated }).close();
+  const fresh = join(temporary(), "fresh.db");
+  const store = openSqliteStore({ file: fresh });
+  store.write(store.beginEpoch(NOW_MS), (writer) => {
+    for (const seq of [1, 2, 3]) writer.appendEntry(entryRow("m/a", seq));
+    for (const seq of [1, 2]) writer.appendEntry(entryRow("m/b", seq));
+  });
+  store.close();
+  expect(chains(migrated)).toEqual(chains(fresh));
+});
+
 test("a migrated database has the schema of a new one", () => {
   const files = [released(), join(temporary(), "new.db")];
   const schemas = files.map((file) => {

@@ -64,6 +64,15 @@ test("steps of one transaction share the pages of the journal", () => {
   close();
 });
 
+test("steps of many actors in one transaction write few pages besides their entries and their rows, however long their histories are", () => {
+  const { store, epoch, write, step, addresses, close } = measured(200);
+  for (let seq = 2; seq <= 100; seq++) store.write(epoch, (writer) => addresses.forEach((address) => void step(writer, seq, address)));
+  const frames = write((writer) => addresses.forEach((address) => void step(writer, 101, address)));
+  // Ten entries, and five rows, to a page. An index of all entries would add a page for each actor.
+  expect(frames).toBeLessThan(20 + 40 + 20);
+  close();
+});
+
 test("a step whose event has 200 bytes takes at most 500 bytes at rest", () => {
   const { store, epoch, step, pages, close } = measured();
   expect(EVENT).toHaveLength(200);

@@ -1,0 +1,160 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, expect, it, test } from "vitest";
+import { Connection } from "../../src/store/connection.ts";
+import { openWritable } from "../../src/store/database.ts";
+import { openSqliteStore, type SqliteStore } from "../../src/store/sqlite.ts";
+import { SqliteReader } from "../../src/store/sqlite-reader.ts";
+import { ALL, actorRow, entryRow, NOW_MS } from "../../src/testing/store-row.ts";
+import { tamper } from "./sample.ts";
+import { temporary } from "./worker.ts";
+
+const ACTORS = ["m/a", "m/b", "m/c"] as const;
+/** More than two marks lie in it. */
+const LENGTH = 53;
+
+/** A closed store in which the entries of three actors lie one beside the other. */
+function interleaved(length = LENGTH): string {
+  const file = join(temporary(), "chains.db");
+  const store = openSqliteStore({ file, synchronous: "normal" });
+  store.write(store.beginEpoch(NOW_MS), (writer) => {
+    for (let seq = 1; seq <= length; seq++) for (const actor of ACTORS) writer.appendEntry(entryRow(actor, seq));
+    for (const address of ACTORS) writer.putActor(actorRow(address, { seq: length, status: address === "m/c" ? "final" : "active" }));
+  });
+  store.close();
+  return file;
+}
+
+function within<T>(file: string, body: (store: SqliteStore) => T): T {
+  const store = openSqliteStore({ file, synchronous: "normal" });
+  try {
+    return body(store);
+  } finally {
+    store.close();
+  }
+}
+
+/** Reads with a reader, and tells how many of its statements went over all of the journal. */
+function searches(file: string, read: (reader: SqliteReader) => unknown): number {
+  let found = 0;
+  class Watched extends Connection {
+    override get<Row>(sql: string, ...values: unknown[]): Row | undefined {
+      this.#note(sql, values);
+      return super.get(sql, ...values);
+    }
+    override all<Row>(sql: string, ...values: unknown[]): Row[] {
+      this.#note(sql, values);
+      return super.all(sql, ...values);
+    }
+    #note(sql: string, values: unknown[]): void {
+      const steps = super.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+      if (steps.some(({ detail }) => /^SCAN (journal|entry)/.test(detail))) found++;
+    }
+  }
+  const connection = new Watched(openWritable({ file }));
+  try {
+    read(new SqliteReader(connection));
+    return found;
+  } finally {
+    connection.close();
+  }
+}
+
+const seqs = (
+  reader: { journal(actor: string, page: { after?: number; limit: number }): { seq: number }[] },
+  after: number,
+  limit: number,
+) => reader.journal("m/a", { after, limit }).map(({ seq }) => seq);
+const from = (first: number, last: number) => Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
+
+test("a page of an actor's journal has the entries that were asked for, from whatever place", () => {
+  within(interleaved(), (store) => {
+    for (const limit of [1, 2, 15, 16, 17, 40, 1000])
+      for (let after = 0; after <= LENGTH + 1; after++)
+        expect(seqs(store, after, limit), `${limit} after ${after}`).toEqual(from(after + 1, Math.min(LENGTH, after + limit)));
+  });
+});
+
+test("no page is searched for where nothing is damaged, nor the journal of an actor that is not there", () => {
+  const file = interleaved();
+  const reads = (reader: SqliteReader) => {
+    for (const after of [0, 14, 15, 16, LENGTH - 1, LENGTH]) seqs(reader, after, 20);
+    expect(reader.journal("m/none", ALL)).toEqual([]);
+  };
+  expect(searches(file, reads)).toBe(0);
+  // The watch sees a search.
+  tamper(file, "DELETE FROM heads");
+  expect(searches(file, reads)).toBeGreaterThan(0);
+});
+
+const at = (seq: number, actor = "m/a") => `(SELECT position FROM journal WHERE actor = '${actor}' AND seq = ${seq})`;
+
+describe.each([
+  ["no head", "DELETE FROM heads WHERE actor = 'm/a'"],
+  ["a head that is behind", `UPDATE heads SET seq = 50, position = ${at(50)} WHERE actor = 'm/a'`],
+  ["a head with another number", "UPDATE heads SET seq = 54 WHERE actor = 'm/a'"],
+  ["a head with a number below", "UPDATE heads SET seq = 2 WHERE actor = 'm/a'"],
+  ["a head at another actor's entry", `UPDATE heads SET position = ${at(LENGTH, "m/b")} WHERE actor = 'm/a'`],
+  ["a head at no entry", "UPDATE heads SET position = -1 WHERE actor = 'm/a'"],
+  ["a link to nothing", `UPDATE journal SET before = 0 WHERE position = ${at(40)}`],
+  ["a link to itself", `UPDATE journal SET before = position WHERE position = ${at(40)}`],
+  ["a link to a later entry", `UPDATE journal SET before = ${at(45)} WHERE position = ${at(40)}`],
+  ["a link past an entry", `UPDATE journal SET before = ${at(38)} WHERE position = ${at(40)}`],
+  ["a link to another actor's entry", `UPDATE journal SET before = ${at(39, "m/b")} WHERE position = ${at(40)}`],
+])("where the chain has %s", (_, sql) => {
+  it("every page has the entries that were asked for", () => {
+    const file = interleaved();
+    tamper(file, sql);
+    within(file, (store) => {
+      for (const limit of [1, 16, 1000])
+        for (let after = 0; after <= LENGTH; after++)
+          expect(seqs(store, after, limit), `${limit} after ${after}`).toEqual(from(after + 1, Math.min(LENGTH, after + limit)));
+      expect(store.journal("m/b", ALL)).toHaveLength(LENGTH);
+    });
+  });
+
+  it("the next entry goes behind the last one, one that exists is refused, and all of them are removed", () => {
+    const file = interleaved();
+    tamper(file, sql);
+    within(file, (store) => {
+      const epoch = store.beginEpoch(NOW_MS);
+      expect(() => store.write(epoch, (writer) => writer.appendEntry(entryRow("m/a", LENGTH)))).toThrow(/exists already/);
+      store.write(epoch, (writer) => {
+        writer.appendEntry(entryRow("m/a", LENGTH + 1));
+        writer.putActor(actorRow("m/a", { seq: LENGTH + 1, status: "final" }));
+      });
+      expect(seqs(store, 0, 1000)).toEqual(from(1, LENGTH + 1));
+      store.write(epoch, (writer) => writer.deleteActor("m/a", NOW_MS));
+      expect([store.journal("m/a", ALL), store.journal("m/b", ALL).length]).toEqual([[], LENGTH]);
+    });
+    expect(within(file, (store) => store.entries(ALL).filter(({ actor }) => actor === "m/a"))).toEqual([]);
+  });
+});
+
+test("a damaged head is made anew with the next entry, and nothing is searched for after that", () => {
+  const file = interleaved();
+  tamper(file, "UPDATE heads SET seq = 7, position = 1 WHERE actor = 'm/a'");
+  within(file, (store) => store.write(store.beginEpoch(NOW_MS), (writer) => writer.appendEntry(entryRow("m/a", LENGTH + 1))));
+  expect(searches(file, (reader) => expect(seqs(reader, 0, 1000)).toEqual(from(1, LENGTH + 1)))).toBe(0);
+});
+
+test("entries that were cut out are missed where they were, and those behind them are listed", () => {
+  const file = interleaved();
+  tamper(file, "DELETE FROM journal WHERE actor = 'm/a' AND seq IN (20, 21)");
+  within(file, (store) => {
+    expect(seqs(store, 18, 3)).toEqual([19, 22, 23]);
+    expect(seqs(store, 0, 1000)).toEqual([...from(1, 19), ...from(22, LENGTH)]);
+  });
+});
+
+test("a final actor's entries are removed by their chain, and no others", () => {
+  const file = interleaved();
+  within(file, (store) => {
+    store.write(store.beginEpoch(NOW_MS), (writer) => writer.deleteActor("m/c", NOW_MS));
+    expect(ACTORS.map((actor) => store.journal(actor, ALL).length)).toEqual([LENGTH, LENGTH, 0]);
+    expect(store.entries(ALL)).toHaveLength(2 * LENGTH);
+  });
+  const db = new Database(file, { readonly: true });
+  expect(db.prepare("SELECT actor FROM heads").pluck().all()).toEqual(["m/a", "m/b"]);
+  db.close();
+});
