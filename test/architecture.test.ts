@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { type AnyStateMachine, type AnyStateNode, createMachine } from "xstate";
+import { plural } from "../src/agent/count.ts";
 import {
   declarations,
   isDocumented,
@@ -195,6 +196,20 @@ describe("lifecycle", () => {
         /\bconsole\.\w+|\bprocess\.std(out|err)\b/,
       ),
     ).toEqual([]);
+  });
+});
+
+describe("messages", () => {
+  it("what is counted agrees with its number", () => {
+    // What the engine says of a size or a count, it says where that is beyond a limit.
+    const files = sources(root, "src", "tools").filter(({ path }) => !/^src\/(actor|store)\//.test(path));
+    const said = files.flatMap(({ code }) => [...code.matchAll(/\bplural\([^"`]*"([^"]+)"\)/g)].map((match) => match[1] as string));
+    const nouns = [...new Set([...said, "state", "timer", "effect", "handler", "character", "entry"])].map((noun) =>
+      plural(2, noun).slice(2),
+    );
+    // A bound with a name is never one.
+    const pattern = new RegExp(`\\$\\{(?![A-Z_]+\\})[^{}\\n]*\\} (?:${nouns.join("|")})\\b|\\w\\(e?s\\) `);
+    expect(everywhere(files, pattern)).toEqual([]);
   });
 });
 

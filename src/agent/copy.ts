@@ -20,6 +20,7 @@ import { entriesOf, entryAt } from "../actor/page.ts";
 import type { StoreReader } from "../actor/store.ts";
 import { damageOf, factsOf, storedRun } from "./boundary.ts";
 import { CopiedNames } from "./copied-name.ts";
+import { plural } from "./count.ts";
 import { agentError } from "./error.ts";
 import { Session } from "./session.ts";
 import { type ContextOf, contextOf } from "./snapshot.ts";
@@ -113,7 +114,7 @@ function chosenTurns(turns: readonly SourceTurn[], sessionId: string, through: s
   const last = through === undefined ? turns.length - 1 : turns.findIndex(({ turnId }) => turnId === through);
   if (through !== undefined && last === -1) throw agentError("turn_not_found", `the session ${sessionId} has no turn ${through}`);
   if (last === -1) throw agentError("nothing_to_copy", `the session ${sessionId} has no turn yet`);
-  if (last >= COPIED_TURNS) throw tooLarge(`${last + 1} turns are chosen; ${COPIED_TURNS} are allowed`);
+  if (last >= COPIED_TURNS) throw tooLarge(`${plural(last + 1, "turn")} are chosen; ${COPIED_TURNS} are allowed`);
   return turns.slice(0, last + 1);
 }
 

@@ -13,6 +13,7 @@ import { firstIssue } from "../actor/input.ts";
 import { type Json, notJson } from "../actor/json.ts";
 import { wholeEntriesOf } from "../actor/page.ts";
 import type { Backend, Tool, ToolOutcome } from "./backend.ts";
+import { countOf, plural } from "./count.ts";
 import { agentError, codedError } from "./error.ts";
 import type { ContextOf } from "./snapshot.ts";
 
@@ -92,9 +93,13 @@ async function callTool(
   if (found) throw agentError("argument_invalid", `the arguments of ${name} are not plain JSON at ${found}`, { details: { path: found } });
   const bytes = Buffer.byteLength(JSON.stringify(args));
   if (bytes > TOOL_ARGUMENT_BYTES)
-    throw agentError("argument_invalid", `the arguments of ${name} have ${bytes} bytes; ${TOOL_ARGUMENT_BYTES} are allowed`, {
-      details: { path: "args" },
-    });
+    throw agentError(
+      "argument_invalid",
+      `the arguments of ${name} have ${plural(bytes, "byte")}; ${countOf(TOOL_ARGUMENT_BYTES)} are allowed`,
+      {
+        details: { path: "args" },
+      },
+    );
   await send(call, { type: "tool.call", callId, name, args, reconcile: tool?.reconcile ?? null });
   const blobs = new Set<string>();
   const outcome = await execute(engine, context, tool, call, { name, args, callId, blobs });
@@ -148,7 +153,7 @@ async function execute(
     if (found) return refuse("tool_result_invalid", `the result of ${name} is not plain JSON at ${found}`);
     const bytes = Buffer.byteLength(JSON.stringify(result));
     if (bytes > TOOL_RESULT_BYTES)
-      return refuse("tool_result_invalid", `the result of ${name} has ${bytes} bytes; ${TOOL_RESULT_BYTES} are allowed`);
+      return refuse("tool_result_invalid", `the result of ${name} has ${plural(bytes, "byte")}; ${countOf(TOOL_RESULT_BYTES)} are allowed`);
     return { ok: true, result };
   } catch (error) {
     return refuse(call.signal.aborted ? "tool_aborted" : codeOf(error, "tool_failed"), error);

@@ -12,6 +12,7 @@ import { entryAt } from "../actor/page.ts";
 import type { StoreReader } from "../actor/store.ts";
 import type { TranscriptEntry } from "./backend.ts";
 import { factsOf, isHead, type StoredRun, storedRun } from "./boundary.ts";
+import { plural } from "./count.ts";
 import { agentError } from "./error.ts";
 import { contextOf } from "./snapshot.ts";
 import { runTranscript } from "./transcript.ts";
@@ -134,7 +135,7 @@ function memberOf(reader: StoreReader, run: StoredRun): TurnMember {
   demand(last?.hash === row.hash, run, "has a row that is not at its last entry");
   demand(!entryAt(reader, row.address, row.seq + 1), run, "has entries after the one that its row is at");
   const ends = last ? factsOf(reader, last).filter(({ type }) => type === "run.sealed" || type === "run.ended") : [];
-  demand(ends.length === (row.status === "final" ? 1 : 0), run, `is ${row.status} and its last entry states ${ends.length} ends`);
+  demand(ends.length === (row.status === "final" ? 1 : 0), run, `is ${row.status} and its last entry states ${plural(ends.length, "end")}`);
   const [end] = ends;
   const { type, ...stated } = end ?? {};
   const isSeal = type === "run.sealed";

@@ -2,17 +2,7 @@
 
 import { escapeText } from "../backend/survey/path.ts";
 
-const counts = new Intl.NumberFormat("en-US");
-
-/** `12,345` */
-export function countOf(value: number): string {
-  return counts.format(value);
-}
-
-/** `1 file`, `2 files` */
-export function plural(count: number, noun: string): string {
-  return `${countOf(count)} ${noun}${count === 1 ? "" : "s"}`;
-}
+export { countOf, plural } from "../agent/count.ts";
 
 /** `2026-10-02 14:03:05`, in the reader's time zone. */
 export function timeOf(ms: number): string {

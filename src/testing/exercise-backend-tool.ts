@@ -1,6 +1,7 @@
 /** Promises about tools. For `exerciseBackend`. */
 
 import assert from "node:assert/strict";
+import { plural } from "../agent/count.ts";
 import type { ExerciseBackendOptions } from "./exercise-backend-option.ts";
 import type { Promised } from "./exercise-backend-place.ts";
 import type { WholeTurn } from "./exercise-backend-turn.ts";
@@ -56,7 +57,7 @@ export function tools(promised: Promised, { without = [] }: ExerciseBackendOptio
       },
     }));
     const { end } = await trial.play();
-    assert(failures < FAILING_CALLS, `it called failing tools ${failures} times`);
+    assert(failures < FAILING_CALLS, `it called failing tools ${plural(failures, "time")}`);
     assert(end.kind === "completed" || end.kind === "failed", `the turn is ${end.kind}`);
     assert(end.kind === "completed" || end.error.code !== "step_report_invalid", "error" in end ? end.error.message : "");
   });

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Tool } from "../agent/backend.ts";
+import { plural } from "../agent/count.ts";
 import { parseReport } from "../agent/step.ts";
 import type { BackendLack, ExerciseBackendOptions } from "./exercise-backend-option.ts";
 import type { Place, Promised } from "./exercise-backend-place.ts";
@@ -37,7 +38,7 @@ export function turns(promised: Promised, { without = [], answer }: ExerciseBack
     assertCompleted(played);
     const last = steps.at(-1)?.report;
     if (last?.next === "continue" && last.remainingSteps !== 0)
-      assert.fail(`after ${steps.length} steps the turn has not come to its end: give \`maxSteps\`, or a text that takes fewer`);
+      assert.fail(`after ${plural(steps.length, "step")} the turn has not come to its end: give \`maxSteps\`, or a text that takes fewer`);
   });
   promised("shows a boundary, tool calls, a composition and a question, but for what it is said to be without", async () => {
     const { lacks, steps } = await whole();
@@ -55,7 +56,10 @@ export function turns(promised: Promised, { without = [], answer }: ExerciseBack
     steps.forEach(({ report }, index) => {
       const left = report?.remainingSteps ?? null;
       most = Math.min(most - 1, left ?? Number.POSITIVE_INFINITY);
-      assert(left === null || left <= most, `step ${index + 1} reports ${left} steps left, where ${most} are left by what was said before`);
+      assert(
+        left === null || left <= most,
+        `step ${index + 1} reports ${plural(left ?? 0, "step")} left; by what was said before it is ${most} at most`,
+      );
     });
   });
   promised("is over with its first step where no more are allowed", async (place) => {

@@ -10,6 +10,7 @@ import type { ActorRef } from "../actor/actor-ref.ts";
 import { HoldfastError } from "../actor/error.ts";
 import type { Json } from "../actor/json.ts";
 import { dehydrate, stateName } from "../actor/transition.ts";
+import { plural } from "../agent/count.ts";
 import { dump, type StoreFault } from "./exercise-machine-fault.ts";
 import { type Stage, until } from "./exercise-machine-stage.ts";
 import { effectAt, type Model, type ModelState } from "./path-model.ts";
@@ -93,7 +94,7 @@ export async function compare(stage: Stage, { watched, address }: Model, state: 
   assert.deepEqual(stored, modelled, `${when}: what is stored is not what the machine says`);
   assert.ok(stage.isAtWork(open), `${when}: an open effect has no handler at work`);
   for (const [key, { name, times }] of stage.calls)
-    assert.ok(times === 1 || !isOnce(name), `${when}: the handler of ${key}, which may run once, was called ${times} times`);
+    assert.ok(times === 1 || !isOnce(name), `${when}: the handler of ${key}, which may run once, was called ${plural(times, "time")}`);
 }
 
 /** Rejections of the store that one move is made to meet, one after another; the last kind goes on until a write is none any more. */

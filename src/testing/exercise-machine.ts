@@ -9,6 +9,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AnyStateMachine } from "xstate";
+import { countOf, plural } from "../agent/count.ts";
 import { Camera, recover } from "./exercise-machine-crash.ts";
 import { type Driven, drive } from "./exercise-machine-path.ts";
 import { type Cast, castOf, openUnsynced, Stage } from "./exercise-machine-stage.ts";
@@ -71,13 +72,13 @@ export function exerciseMachine<Machine extends AnyStateMachine>(
     // A limit that is given says how far is far enough.
     const isCut = !found.isComplete && limit !== undefined;
     const endless = endlessness(found, isCut, atMost);
-    test(isCut ? `is explored as far as the limit of ${limit} states, and no further` : "is explored to its end", async () => {
+    test(isCut ? `is explored as far as the limit of ${plural(limit, "state")}, and no further` : "is explored to its end", async () => {
       assert.equal(endless, undefined, endless);
     });
     test("has a way for each of its events to happen", async () => {
       assert.deepEqual(found.withoutWay, [], "no variant is given for an event, and the engine does not make it");
     });
-    test(`has paths that cover all of its ${found.transitions} transitions, and its ${found.guards} guards both ways`, async () => {
+    test(`has paths that cover all of its ${plural(found.transitions, "transition")}, and its ${plural(found.guards, "guard")} both ways`, async () => {
       const hint = found.isComplete ? "" : "; the limit was reached: give `serialize`, or fewer variants";
       assert.deepEqual(found.uncovered, uncovered, `no path comes to it: give another variant or input${hint}`);
     });
@@ -104,10 +105,10 @@ const SOME = 20;
 function endlessness({ isComplete, paths }: MachinePaths, isCut: boolean, atMost: number | undefined): string | undefined {
   const remedy = "give `serialize`, which says what of the context matters, fewer variants";
   if (!isComplete && !isCut)
-    return `there are more states than the ${LIMIT} that were gone on from: ${remedy}, or a \`limit\` that is far enough`;
+    return `there are more states than the ${countOf(LIMIT)} that were gone on from: ${remedy}, or a \`limit\` that is far enough`;
   if (atMost !== undefined || paths.length <= PATHS) return undefined;
   const longest = Math.max(...paths.map(({ moves }) => moves.length));
-  return `there are ${paths.length} paths, the longest of ${longest} moves: ${remedy}, or say with \`paths\` how many are driven`;
+  return `there are ${plural(paths.length, "path")}, the longest of ${plural(longest, "move")}: ${remedy}, or say with \`paths\` how many are driven`;
 }
 
 /** Stands for a machine that cannot be explored. */

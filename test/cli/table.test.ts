@@ -80,6 +80,9 @@ describe("format", () => {
   it("counts in thousands, and in the plural", () => {
     expect(countOf(1234567)).toBe("1,234,567");
     expect([0, 1, 2].map((count) => plural(count, "file"))).toEqual(["0 files", "1 file", "2 files"]);
+    expect(["crash", "journal entry", "day", "class"].map((noun) => plural(2, noun))).toEqual([
+      ...["2 crashes", "2 journal entries", "2 days", "2 classes"],
+    ]);
   });
 
   it("shortens an id to its end, where ids differ", () => {

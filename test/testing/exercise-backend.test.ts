@@ -136,7 +136,7 @@ const faults: readonly Fault[] = [
         ),
       }),
     breaks: ["says of the steps left what becomes fewer with each step"],
-    saying: "step 2 reports 5 steps left, where 4 are left",
+    saying: "step 2 reports 5 steps left; by what was said before it is 4 at most",
   },
   {
     fault: "does not begin what it may not finish",

@@ -102,7 +102,7 @@ describe("the proof of a machine", () => {
     };
     const [whole, passes] = first();
     expect(whole).toBe("is explored to its end");
-    await expect(passes()).rejects.toThrow("more states than the 2000");
+    await expect(passes()).rejects.toThrow("more states than the 2,000");
     const [cut, isEnough] = first(20);
     expect(cut).toBe("is explored as far as the limit of 20 states, and no further");
     await isEnough();
@@ -116,7 +116,7 @@ describe("the proof of a machine", () => {
       test: (...one) => void tests.push(one),
     });
     const [[, explored]] = tests as [[string, () => Promise<void>]];
-    await expect(explored()).rejects.toThrow("there are 1102 paths, the longest of 1101 moves: give `serialize`");
+    await expect(explored()).rejects.toThrow("there are 1,102 paths, the longest of 1,101 moves: give `serialize`");
     expect(tests.length).toBeLessThan(50);
   });
 

@@ -2,6 +2,7 @@
 
 import type { AnyStateMachine, AnyStateNode } from "xstate";
 import type { z } from "zod";
+import { countOf, plural } from "../../src/agent/count.ts";
 import type { MachinePaths } from "../../src/testing/paths.ts";
 import { actionText, implementationText, nodesOf, pathOf, type Row, rowsOf, schemasOf } from "./describe.ts";
 import { diagramOf } from "./diagram.ts";
@@ -45,8 +46,8 @@ export function machineIndex(machines: readonly AnyStateMachine[]): string {
 
 /** What the colours of the arrows mean. */
 function coverage({ paths, covered, transitions, guards, uncovered }: MachinePaths): string {
-  const sums = `${paths.length} generated paths take ${covered.length} of ${transitions} transitions`;
-  const both = `ask its ${guards} guards`;
+  const sums = `${plural(paths.length, "generated path")} ${paths.length === 1 ? "takes" : "take"} ${countOf(covered.length)} of ${plural(transitions, "transition")}`;
+  const both = `${paths.length === 1 ? "asks" : "ask"} its ${plural(guards, "guard")}`;
   const rest = uncovered.length === 0 ? ", for both answers" : `. Not covered:\n\n${uncovered.map((one) => `- ${code(one)}`).join("\n")}`;
   return `Green arrows are taken by a path that the tests run on the real store; dashed ones are not. ${sums} and ${both}${rest}${uncovered.length === 0 ? "." : ""}`;
 }

@@ -7,6 +7,7 @@
  */
 
 import { parseArgs } from "node:util";
+import { plural } from "../../src/agent/count.ts";
 import { endContenders } from "../../test/scenarios/matrix/contender.ts";
 import { paths } from "../../test/scenarios/matrix/path.ts";
 import { gaps, type Result, ROWS, ROWS_IN_ALL, runRow } from "../../test/scenarios/matrix/run.ts";
@@ -53,7 +54,7 @@ async function matrix({ json, row: only, repeat }: Options): Promise<boolean> {
   const found = only === undefined ? gaps() : [];
   for (const gap of found) say(`       ${gap}`);
   const { states, edges, paths: made } = paths();
-  say(`\npaths of rows 1-16: ${made.size}, the shortest in a model of ${states} states and ${edges} edges`);
+  say(`\npaths of rows 1-16: ${made.size}, the shortest in a model of ${plural(states, "state")} and ${plural(edges, "edge")}`);
   const { passed, rows } = totalOf(results);
   say(lineOf(passed, rows));
   if (json) console.log(JSON.stringify(results.map(({ problem: _, ...result }) => result)));

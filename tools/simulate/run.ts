@@ -4,6 +4,7 @@
  */
 
 import { parseArgs } from "node:util";
+import { plural } from "../../src/agent/count.ts";
 import { BROKEN } from "../../test/simulation/sabotage.ts";
 import { type Report, simulate } from "../../test/simulation/simulation.ts";
 import { wholeNumber } from "../command.ts";
@@ -44,7 +45,10 @@ function show({ json, store, broken }: Arguments, report: Report): void {
   }
   const { runs, takeovers, faults, entries } = report;
   console.log(
-    `seed ${seed}: ${steps} events, ${sessions} sessions, ${runs} runs, ${handoffs} handoffs, ${crashes} crashes, ${takeovers} takeovers, ${faults} store faults, ${entries} entries`,
+    `seed ${seed}: ${[
+      ...[plural(steps, "event"), plural(sessions, "session"), plural(runs, "run"), plural(handoffs, "handoff"), plural(crashes, "crash")],
+      ...[plural(takeovers, "takeover"), plural(faults, "store fault"), plural(entries, "entry")],
+    ].join(", ")}`,
   );
   console.log(`digest ${digest}`);
   for (const { step, what } of violations) console.log(`seed ${seed}, event ${step}: ${what}`);

@@ -7,6 +7,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { plural } from "../../src/agent/count.ts";
 import { conclude, run } from "../command.ts";
 
 interface Report {
@@ -36,7 +37,7 @@ for (const [name, program, args] of [
     failed += 1;
     const lines = ended.output.split("\n");
     console.log(lines.slice(0, SHOWN).join("\n"));
-    if (lines.length > SHOWN) console.log(`(${lines.length - SHOWN} more lines: \`npm run check\`)`);
+    if (lines.length > SHOWN) console.log(`(${plural(lines.length - SHOWN, "more line")}: \`npm run check\`)`);
   }
 }
 
@@ -60,4 +61,4 @@ passed += report?.numPassedTests ?? 0;
 failed += ended.ok ? red : Math.max(red, 1);
 if (ended.code === 124) console.log(`tests  stopped after ${BOUND_MINUTES} minutes`);
 const skipped = report && report.numPendingTests > 0 ? `, ${report.numPendingTests} skipped` : "";
-conclude(passed, failed, `lint, types and ${tests} tests${skipped} in ${Math.round((performance.now() - started) / 1000)} s`);
+conclude(passed, failed, `lint, types and ${plural(tests, "test")}${skipped} in ${Math.round((performance.now() - started) / 1000)} s`);

@@ -6,6 +6,7 @@
  */
 
 import { posix } from "node:path";
+import { plural } from "../../agent/count.ts";
 import type { Listing } from "./lines.ts";
 import { andMore, cell, code, MAX_ENTRIES, quote, table } from "./markdown.ts";
 import { type BytePath, decodePath, showPath } from "./path.ts";
@@ -101,7 +102,7 @@ function unreadableLine({ path, code: reason }: { path: BytePath; code: string }
 function changedSection(files: readonly FileRow[]): string[] {
   const changed = files.filter((file) => file.changed);
   if (changed.length === 0) return [];
-  const entries = changed.slice(0, MAX_ENTRIES).map((file) => `- ${code(file.shownPath)}: counted as read, ${file.bytes} bytes`);
+  const entries = changed.slice(0, MAX_ENTRIES).map((file) => `- ${code(file.shownPath)}: counted as read, ${plural(file.bytes, "byte")}`);
   return section("Changed during the survey", entries, changed.length);
 }
 
@@ -152,7 +153,7 @@ function duplicateSection(groups: readonly Group[]): string[] {
   const entries = groups.slice(0, MAX_GROUPS).map((group) => {
     const shown = group.slice(0, MAX_COPIES_SHOWN).map((file) => `\n  - ${code(file.shownPath)}`);
     const more = group.length > shown.length ? `\n  - and ${group.length - shown.length} more` : "";
-    return `- ${group.length} files of ${group[0].bytes} bytes, ${wastedBytes(group)} bytes wasted:${shown.join("")}${more}`;
+    return `- ${plural(group.length, "file")} of ${plural(group[0].bytes, "byte")}, ${plural(wastedBytes(group), "byte")} wasted:${shown.join("")}${more}`;
   });
   return section("Duplicate files", entries, groups.length);
 }

@@ -10,6 +10,7 @@ import { basename, resolve } from "node:path";
 import { z } from "zod";
 import { type Json, sha256 } from "../../actor/json.ts";
 import type { StepInput, StepReport } from "../../agent/backend.ts";
+import { countOf, plural } from "../../agent/count.ts";
 import { LIST, type Past, READ, REPORT } from "./past.ts";
 import { inParallel } from "./pool.ts";
 import { readResultSchema } from "./read.ts";
@@ -173,8 +174,8 @@ export function endReport(result: Json): StepReport {
 
 function summary(totals: SurveyTotals): string {
   return [
-    `Surveyed ${totals.files} files, ${totals.bytes} bytes, ${totals.lines} lines.`,
-    `Found ${totals.unreadable} unreadable, ${totals.duplicateBytes} bytes of duplicates, ${totals.marks} TODO or FIXME lines, ${totals.brokenLinks} broken links.`,
+    `Surveyed ${plural(totals.files, "file")}, ${plural(totals.bytes, "byte")}, ${plural(totals.lines, "line")}.`,
+    `Found ${countOf(totals.unreadable)} unreadable, ${plural(totals.duplicateBytes, "byte")} of duplicates, ${plural(totals.marks, "TODO or FIXME line")}, ${plural(totals.brokenLinks, "broken link")}.`,
     `Report: ${totals.report}`,
   ].join("\n");
 }

@@ -126,13 +126,13 @@ function conclude(told: Told, proof: Proof, folder: DemoFolder, screen: Screen):
       run.revision ?? "",
       run.state,
       countOf(run.steps),
-      run.dispatches === 1 ? "once" : `${run.dispatches} times`,
+      run.dispatches === 1 ? "once" : plural(run.dispatches, "time"),
       countOf(run.settled.size),
     ]),
     screen.columns,
   );
   const lost = proof.runs[0]?.unknown.size ?? 0;
-  const checked = `${plural(proof.actors, "actor")} and ${plural(proof.entries, "journal entry").replace("entrys", "entries")}: no fault. No settled call was repeated${lost > 0 ? `; ${plural(lost, "call")} cut off by the kill ${lost === 1 ? "was" : "were"} done again` : ""}.`;
+  const checked = `${plural(proof.actors, "actor")} and ${plural(proof.entries, "journal entry")}: no fault. No settled call was repeated${lost > 0 ? `; ${plural(lost, "call")} cut off by the kill ${lost === 1 ? "was" : "were"} done again` : ""}.`;
   const [title = "", ...rows] = runs;
   const [checkedFirst = "", ...checkedRest] = wrap(checked, screen.proseColumns - 10);
   return {

@@ -7,7 +7,7 @@ import type { Holdfast } from "../../agent/runtime.ts";
 import { contextOf } from "../../agent/snapshot.ts";
 import { openHoldfast } from "../../index.ts";
 import { follow } from "../follow.ts";
-import { oneLine } from "../format.ts";
+import { oneLine, plural } from "../format.ts";
 import { findRunId } from "../id.ts";
 import type { Interruption } from "../interruption.ts";
 import { turnResult } from "../outcome.ts";
@@ -61,6 +61,7 @@ async function check(holdfast: Holdfast, runId: string): Promise<ContinuationChe
 function demandContinuation(runId: string, found: ContinuationCheck): Continuation {
   if (found.decision === "continue") return found.continuation;
   const [first] = found.reasons;
-  const message = found.reasons.length === 1 ? (first?.message ?? "") : `the run ${runId} is parked for ${found.reasons.length} reasons`;
+  const message =
+    found.reasons.length === 1 ? (first?.message ?? "") : `the run ${runId} is parked for ${plural(found.reasons.length, "reason")}`;
   throw codedError(first?.code ?? "run_not_active", message, { details: { parked: true, reasons: found.reasons } });
 }

@@ -6,7 +6,7 @@ import type { ActorRow, PlacedJournalRow, StoreReader } from "../../actor/store.
 import { aboutOf, type Fields, meaningOf } from "../about.ts";
 import { fromNow } from "../duration.ts";
 import { EXIT } from "../exit.ts";
-import { countOf, isoOf, oneLine, quoted, timeOf, wrap } from "../format.ts";
+import { countOf, isoOf, oneLine, plural, quoted, timeOf, wrap } from "../format.ts";
 import { findActor } from "../id.ts";
 import { type Listed, listLines, type Naming, naming } from "../list/row.ts";
 import { EFFECT_TITLES, LETTER_TITLES, listEffect, listLetter, listTimer, TIMER_TITLES } from "../list/waiting.ts";
@@ -63,7 +63,7 @@ export async function showCommand(given: string, options: PageOptions, screen: S
           entries.map((entry) => [String(entry.seq), timeOf(entry.at), entry.event, entry.facts.join(", ")]),
           screen.columns,
         ),
-        ...(next === null ? [] : [`${countOf(row.seq - next)} more of ${countOf(row.seq)} entries: --after ${next}`]),
+        ...(next === null ? [] : [`${countOf(row.seq - next)} more of ${plural(row.seq, "entry")}: --after ${next}`]),
       ],
     };
   });

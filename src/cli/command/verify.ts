@@ -136,7 +136,7 @@ function readGiven(path: string, field: string, expected: string, limitBytes: nu
     throw refuse("cannot be read", cause);
   }
   if (!found.isFile()) throw refuse("is not a regular file");
-  if (found.size > limitBytes) throw refuse(`has ${found.size} bytes, and ${limitBytes} are allowed`);
+  if (found.size > limitBytes) throw refuse(`has ${plural(found.size, "byte")}, and ${countOf(limitBytes)} are allowed`);
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {

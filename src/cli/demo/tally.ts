@@ -4,6 +4,7 @@ import { entriesOf } from "../../actor/page.ts";
 import type { StoreReader } from "../../actor/store.ts";
 import { contextOf } from "../../agent/snapshot.ts";
 import { cliError } from "../error.ts";
+import { plural } from "../format.ts";
 
 export interface RunTally {
   readonly id: string;
@@ -54,7 +55,7 @@ function workOf(callId: string): string {
 export function demandExactlyOnce(runs: readonly RunTally[]): void {
   const settled = new Set<string>();
   for (const run of runs) {
-    if (run.dispatches !== 1) throw cliError("demo_failed", `the run ${run.id} was dispatched ${run.dispatches} times`);
+    if (run.dispatches !== 1) throw cliError("demo_failed", `the run ${run.id} was dispatched ${plural(run.dispatches, "time")}`);
     const again = [...run.called].filter((work) => settled.has(work));
     if (again.length > 0) throw cliError("demo_failed", `the run ${run.id} repeated settled calls: ${again.slice(0, 5).join(", ")}`);
     for (const work of run.settled) settled.add(work);
