@@ -11,7 +11,8 @@ export { type Exercised, type ExerciseOptions, exerciseMachine } from "./exercis
 export { exerciseStore, type OpenStore, type TestFramework } from "./exercise-store.ts";
 export { type FaultFilter, type FaultPoints, type FaultSubject, faultPoints } from "./fault-points.ts";
 export { type MemoryActorsOptions, openMemoryActors } from "./memory-actors.ts";
-export type { Move, Variant } from "./path-move.ts";
+export type { Move } from "./path-move.ts";
+export type { NamedVariant, Variant } from "./path-variant.ts";
 export { type MachinePath, type MachinePaths, type PathOptions, pathsFor } from "./paths.ts";
 export { purityTrap } from "./purity-trap.ts";
 export { type SimulatedClock, simulatedClock } from "./simulated-clock.ts";

@@ -74,12 +74,12 @@ export class Model {
   #move(state: ModelState, move: Move, death: Death | undefined): ModelState {
     switch (move.kind) {
       case "send": {
-        const after = this.#take(state, this.#checked(move.event as EngineEvent, "outside"), {});
+        const after = this.#take(state, this.#checked(move.event as EngineEvent, "outside", move.variant), {});
         const asked = [...after.aborting].filter((key) => !state.aborting.has(key));
         return { ...after, abortedNow: new Set(asked) };
       }
       case "outcome":
-        return this.#outcome(state, effectAt(state, move.effect, move.nth), move.outcome);
+        return this.#outcome(state, effectAt(state, move.effect, move.nth), move.outcome, move.variant);
       case "timer":
         return this.#due({ ...state, nowMs: Math.max(state.nowMs, first(state.timers)?.dueMs ?? 0) });
       case "restart":
@@ -91,7 +91,7 @@ export class Model {
     }
   }
 
-  #outcome(state: ModelState, row: EffectRow | undefined, outcome: EffectOutcome): ModelState {
+  #outcome(state: ModelState, row: EffectRow | undefined, outcome: EffectOutcome, variant?: string): ModelState {
     if (!row) return { ...state, last: "impossible" };
     const { registration } = this.watched;
     const child = row.child === null ? {} : { actorId: row.child };
@@ -102,7 +102,7 @@ export class Model {
       aborted: () => ({ type: aborted, effect: row.key }),
       unknown: () => ({ type: "effect.unknown", effect: row.key, name: row.name }),
     }[outcome.kind]() as EngineEvent;
-    return this.#take(state, row.child === null ? this.#checked(event, "engine") : event, { settled: row.key });
+    return this.#take(state, row.child === null ? this.#checked(event, "engine", variant) : event, { settled: row.key });
   }
 
   /** What the next owner does first: it moves timers, tells, then settles what was started. An orderly end says until when it was there. */
@@ -181,10 +181,12 @@ export class Model {
     }
   }
 
-  #checked(event: EngineEvent, from: "outside" | "engine"): EngineEvent {
+  #checked(event: EngineEvent, from: "outside" | "engine", variant?: string): EngineEvent {
     const checked = checkEvent(this.watched.registration, event, from);
     if (checked.ok) return checked.event;
-    throw new TypeError(`the variant of ${event.type} is refused as ${checked.code}: ${checked.message}`);
+    throw new TypeError(
+      `the variant${variant === undefined ? "" : ` ${variant}`} of ${event.type} is refused as ${checked.code}: ${checked.message}`,
+    );
   }
 }
 

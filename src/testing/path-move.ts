@@ -7,12 +7,7 @@ import type { Registration } from "../actor/registration.ts";
 import type { EffectRow } from "../actor/store.ts";
 import { builtInName, everyAction } from "../actor/structure.ts";
 import type { ModelState } from "./path-state.ts";
-
-/** An event variant: a type with a payload. Of an effect's outcome, `effect` is left out: the path knows its key. */
-export interface Variant {
-  readonly type: string;
-  readonly [key: string]: unknown;
-}
+import type { Told, Variant } from "./path-variant.ts";
 
 /** What an effect comes to. */
 export type Outcome =
@@ -21,12 +16,19 @@ export type Outcome =
   | { readonly kind: "aborted" }
   | { readonly kind: "unknown" };
 
-/** One thing that happens to an actor. */
+/** One thing that happens to an actor. `variant`: which one of several payloads its event has, as names of paths show it. */
 export type Move =
   /** Somebody outside sends an event. */
-  | { readonly kind: "send"; readonly event: Variant }
+  | { readonly kind: "send"; readonly event: Variant; readonly variant?: string }
   /** The handler of an effect comes to this. `raced`: in one commit with the move before it, which asked the handler to stop. */
-  | { readonly kind: "outcome"; readonly effect: string; readonly nth: number; readonly outcome: Outcome; readonly raced?: true }
+  | {
+      readonly kind: "outcome";
+      readonly effect: string;
+      readonly nth: number;
+      readonly outcome: Outcome;
+      readonly variant?: string;
+      readonly raced?: true;
+    }
   /** Time passes until the first timer is due. */
   | { readonly kind: "timer" }
   /** The process ends, and another one opens the store. */
@@ -40,28 +42,33 @@ const SCRIPTED = { code: "effect_failed", message: "the path says so" };
 const MADE = ["engine.reopened", "effect.unknown"];
 
 /** Everything that can happen to an actor in a state; what the engine refuses anyway is left out. */
-export function movesOf(registration: Registration, state: ModelState, variants: readonly Variant[]): Move[] {
+export function movesOf(registration: Registration, state: ModelState, variants: readonly Told[]): Move[] {
   if (state.snapshot.status !== "active") return [];
   const { events } = registration.schemas;
   const moves: Move[] = [];
-  for (const event of variants) if (isSent(registration, event.type)) moves.push({ kind: "send", event });
+  for (const one of variants) if (isSent(registration, one.event.type)) moves.push({ kind: "send", ...one });
   const seen = new Map<string, number>();
   for (const row of state.effects) {
     const nth = seen.get(row.name) ?? 0;
     seen.set(row.name, nth + 1);
-    for (const outcome of outcomes(registration, state, row, variants)) {
+    for (const { outcome, ...which } of outcomes(registration, state, row, variants)) {
       // A handler that was asked to stop fails only where it had failed before it was asked.
       const isRaced = outcome.kind === "failed" && state.aborting.has(row.key);
       if (isRaced && !state.abortedNow.has(row.key)) continue;
-      moves.push({ kind: "outcome", effect: row.name, nth, outcome, ...(isRaced ? { raced: true as const } : {}) });
+      moves.push({ kind: "outcome", effect: row.name, nth, outcome, ...which, ...(isRaced ? { raced: true as const } : {}) });
     }
   }
   if (state.timers.length > 0) moves.push({ kind: "timer" });
   if (events["engine.reopened"]) moves.push({ kind: "restart" });
-  for (const { type, actor } of variants as readonly (Variant & { actor?: string })[])
-    if (type === "engine.quarantined" && actor !== undefined && !state.aside.has(actor)) moves.push({ kind: "aside", actor });
+  for (const actor of supervised(variants)) if (!state.aside.has(actor)) moves.push({ kind: "aside", actor });
   if (events["engine.released"]) for (const actor of state.aside) moves.push({ kind: "back", actor });
   return moves;
+}
+
+/** The actors that may be set aside. */
+function supervised(variants: readonly Told[]): Set<string> {
+  const events = variants.map(({ event }) => event as Variant & { readonly actor?: string });
+  return new Set(events.flatMap(({ type, actor }) => (type === "engine.quarantined" && actor !== undefined ? [actor] : [])));
 }
 
 /** True where an event of this type comes from outside. */
@@ -69,19 +76,28 @@ function isSent(registration: Registration, type: string): boolean {
   return !registration.reserved.has(type) && !/^(xstate|engine|effect)\./.test(type);
 }
 
-function outcomes(registration: Registration, state: ModelState, row: EffectRow, variants: readonly Variant[]): Outcome[] {
+/** An outcome, and which variant it is. */
+interface Come {
+  readonly outcome: Outcome;
+  readonly variant?: string;
+}
+
+function outcomes(registration: Registration, state: ModelState, row: EffectRow, variants: readonly Told[]): Come[] {
   if (row.state !== "open") return [];
   const { done, failed, aborted } = outcomesOf(registration, row);
-  const found: Outcome[] = [];
-  const given = (type: string | undefined) => variants.filter((variant) => variant.type === type);
-  if (done !== undefined) for (const { output = null } of given(done)) found.push({ kind: "done", output: output as Json });
+  const found: Come[] = [];
+  const given = (type: string | undefined) => variants.filter(({ event }) => event.type === type);
+  if (done !== undefined)
+    for (const { event, ...which } of given(done))
+      found.push({ outcome: { kind: "done", output: (event.output ?? null) as Json }, ...which });
   if (failed !== undefined) {
-    const errors = given(failed).map(({ error }) => (error ?? SCRIPTED) as typeof SCRIPTED);
-    for (const error of errors.length > 0 ? errors : [SCRIPTED]) found.push({ kind: "failed", error });
+    const errors = given(failed).map(({ event, ...which }) => ({ error: (event.error ?? SCRIPTED) as typeof SCRIPTED, ...which }));
+    for (const { error, ...which } of errors.length > 0 ? errors : [{ error: SCRIPTED }])
+      found.push({ outcome: { kind: "failed", error }, ...which });
   }
-  if (aborted !== undefined && state.aborting.has(row.key)) found.push({ kind: "aborted" });
+  if (aborted !== undefined && state.aborting.has(row.key)) found.push({ outcome: { kind: "aborted" } });
   const isOnce = registration.effects.get(row.name)?.delivery === "at_most_once";
-  if (isOnce && registration.schemas.events["effect.unknown"]) found.push({ kind: "unknown" });
+  if (isOnce && registration.schemas.events["effect.unknown"]) found.push({ outcome: { kind: "unknown" } });
   return found;
 }
 
@@ -114,13 +130,15 @@ export function unknownVariants(registration: Registration, variants: readonly V
   return [...new Set(variants.map(({ type }) => type))].filter((type) => !known.has(type));
 }
 
-/** A move for people: the event's type, and where it comes from. */
+/** A move for people, unlike that of any other move: the event's type, where it comes from, and which of its payloads it has. */
 export function moveText(move: Move): string {
   switch (move.kind) {
     case "send":
-      return move.event.type;
-    case "outcome":
-      return `${move.effect} ${move.outcome.kind}${move.raced ? " (raced)" : ""}`;
+      return `${move.event.type}${which(move)}`;
+    case "outcome": {
+      const effect = move.nth === 0 ? move.effect : `${move.effect} (${move.nth + 1} of its name)`;
+      return `${effect} ${move.outcome.kind}${which(move)}${move.raced ? " (raced)" : ""}`;
+    }
     case "timer":
       return "(time)";
     case "restart":
@@ -129,3 +147,5 @@ export function moveText(move: Move): string {
       return `${move.actor} ${move.kind}`;
   }
 }
+
+const which = ({ variant }: { readonly variant?: string }): string => (variant === undefined ? "" : ` ${variant}`);

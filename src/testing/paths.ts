@@ -10,18 +10,20 @@ import type { AnyStateMachine, EventFrom, InputFrom, SnapshotFrom } from "xstate
 import { activeNodes } from "../actor/scope.ts";
 import { nodesOf } from "../actor/structure.ts";
 import { stateName } from "../actor/transition.ts";
-import { checkFunction, checkList, checkMachineGiven, checkOptions, checkWhole, notA } from "./option-check.ts";
+import { checkFunction, checkList, checkMachineGiven, checkOptions, checkWhole } from "./option-check.ts";
 import { boundary, exactKey, Model, type ModelState } from "./path-model.ts";
-import { type Move, movesOf, moveText, unknownVariants, type Variant, withoutWay } from "./path-move.ts";
+import { type Move, movesOf, moveText, unknownVariants, withoutWay } from "./path-move.ts";
 import { Watched } from "./path-trace.ts";
+import { differences, type NamedVariant, type Told, told, type Variant } from "./path-variant.ts";
 
 /** From what paths are made. */
 export interface PathOptions<Machine extends AnyStateMachine = AnyStateMachine> {
   /**
    * Payload variants: each is tried in each state. Of an effect's outcome only the payload is given, for the path knows its key; its
    * failure needs none. `engine.quarantined` names the actors that may be set aside. What else the engine makes is made by itself.
+   * Of several variants of one type, names of paths say which: by its name, where it is given as `{ name, event }`, or by what differs.
    */
-  readonly events: readonly (EventFrom<Machine> | Variant)[];
+  readonly events: readonly (EventFrom<Machine> | Variant | NamedVariant)[];
   /** What the actor is created with; a list: one start of paths for each. */
   readonly input: InputFrom<Machine> | readonly InputFrom<Machine>[];
   /** Id of the actor. Default `path`. */
@@ -39,7 +41,7 @@ export interface PathOptions<Machine extends AnyStateMachine = AnyStateMachine> 
 export interface MachinePath {
   readonly input: unknown;
   readonly moves: readonly Move[];
-  /** What it does, for people: `order.pay, chargeCard done`. */
+  /** What it does, for people, unlike any other path's: `order.pay {amount: 9}, order.pay {amount: 10}, chargeCard done`. */
   readonly text: string;
   /** Ids of the transitions that it takes. */
   readonly transitions: readonly string[];
@@ -89,13 +91,13 @@ export function pathsOf(watched: Watched, options: PathOptions): MachinePaths {
   checkWhole("limit", limit, 1);
   checkFunction("serialize", options.serialize);
   checkList("events", options.events);
-  options.events.forEach((event, index) => {
-    if (typeof (event as Partial<Variant> | null)?.type !== "string") throw notA(`events[${index}]`, event, "an event with a type");
-  });
-  const variants = options.events as readonly Variant[];
+  const events = told(options.events);
+  const variants = events.map(({ event }) => event);
   const strange = unknownVariants(watched.registration, variants);
   if (strange.length > 0) throw new TypeError(`the machine ${watched.registration.id} has no event ${strange.join(", ")}`);
-  const found = (Array.isArray(input) ? input : [input]).map((one) => explore(watched, one, { ...options, limit }));
+  const inputs: readonly unknown[] = Array.isArray(input) ? input : [input];
+  const starts = inputs.length === 1 ? [""] : differences(inputs).map((text) => `of ${text}: `);
+  const found = inputs.map((one, index) => explore(watched, { input: one, text: starts[index] as string }, events, { ...options, limit }));
   const seen: Seen = { transitions: new Set(), guards: new Set(), nodes: new Set(), types: new Set() };
   const paths = [...found.flatMap((one) => longest(one.ways)), ...found.flatMap((one) => one.refusals)].flatMap(
     ({ isRefusal, states, ...way }) => {
@@ -161,9 +163,17 @@ interface Reached {
   readonly before?: { readonly reached: Reached; readonly move: Move };
 }
 
-function explore(watched: Watched, input: unknown, { limit = LIMIT, id = "path", serialize, events }: PathOptions): Explored {
+/** An input, and what tells its paths from those of others. */
+interface Begin {
+  readonly input: unknown;
+  readonly text: string;
+}
+
+type Bounds = Pick<PathOptions, "limit" | "id" | "serialize">;
+
+function explore(watched: Watched, begin: Begin, events: readonly Told[], { limit = LIMIT, id = "path", serialize }: Bounds): Explored {
   const model = new Model(watched, id);
-  const start = model.create(input, BEGIN_MS, 1);
+  const start = model.create(begin.input, BEGIN_MS, 1);
   const key = (state: ModelState) =>
     serialize
       ? JSON.stringify([stateName(state.snapshot.value), serialize(state.snapshot as never), ...boundary(state)])
@@ -175,30 +185,30 @@ function explore(watched: Watched, input: unknown, { limit = LIMIT, id = "path",
     {
       serializeState: (state: ModelState) => key(state),
       serializeEvent: (move: Move) => JSON.stringify(move),
-      events: (state: ModelState) => movesOf(watched.registration, state, events as readonly Variant[]),
+      events: (state: ModelState) => movesOf(watched.registration, state, events),
       stopWhen: () => ++expanded > limit,
     } as never,
   );
   const edges = adjacencyMapToArray(graph) as unknown as { state: ModelState; event: Move; nextState: ModelState }[];
   // The graph lists states in the order in which it found them, so the first edge to a state is the last of its shortest prefix.
   const reached = new Map<string, Reached>([[key(start), { state: start }]]);
-  const ways: Way[] = [way(input, { state: start })];
+  const ways: Way[] = [way(begin, { state: start })];
   const refusals: Way[] = [];
   for (const { state, event: move, nextState } of edges) {
     const from = reached.get(key(state));
     if (!from || nextState.last === "impossible") continue;
     const to: Reached = { state: nextState, before: { reached: from, move } };
     if (nextState.last === "ignored") {
-      refusals.push(way(input, to));
+      refusals.push(way(begin, to));
       continue;
     }
     if (!reached.has(key(nextState))) reached.set(key(nextState), to);
-    ways.push(way(input, to));
+    ways.push(way(begin, to));
   }
   return { ways, refusals, isComplete: expanded <= limit };
 }
 
-function way(input: unknown, end: Reached): Way {
+function way({ input, text }: Begin, end: Reached): Way {
   const states: ModelState[] = [];
   const moves: Move[] = [];
   for (let at: Reached | undefined = end; at; at = at.before?.reached) {
@@ -208,7 +218,7 @@ function way(input: unknown, end: Reached): Way {
   return {
     input,
     moves,
-    text: moves.map(moveText).join(", ") || "(creation)",
+    text: `${text}${moves.map(moveText).join(", ") || "(creation)"}`,
     transitions: [...new Set(states.flatMap((state) => [...state.trace.transitions]))],
     guards: [...new Set(states.flatMap((state) => [...state.trace.guards]))],
     states,

@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { type PathOptions, pathsFor } from "../../src/testing/index.ts";
 import { reachable, sourceFile } from "../../tools/architecture/scan.ts";
+import { EXPLORED } from "../machines/paths/index.ts";
 import { orderOf } from "./order.ts";
 
 const order = orderOf();
@@ -34,12 +35,12 @@ describe("the paths of a machine", () => {
     const texts = found.paths.map(({ text }) => text);
     for (const text of [
       "(time), notify failed",
-      "order.pay, charge failed",
-      "order.pay, charge unknown",
-      "order.pay, (restart)",
-      "order.pay, order.stop, charge aborted",
-      "order.pay, order.stop, charge failed (raced)",
-      "order.pay, charge done, parcel/one aside, parcel/one back",
+      "order.pay {amount: 10}, charge failed",
+      "order.pay {amount: 10}, charge unknown",
+      "order.pay {amount: 10}, (restart)",
+      "order.pay {amount: 10}, order.stop, charge aborted",
+      "order.pay {amount: 10}, order.stop, charge failed (raced)",
+      "order.pay {amount: 10}, charge done, parcel/one aside, parcel/one back",
     ])
       expect(
         texts.some((one) => one === text || one.startsWith(`${text}, `)),
@@ -72,6 +73,40 @@ describe("the paths of a machine", () => {
     ]);
   });
 
+  it("tell which payload they send or give back: by the name of its variant, or by what differs", () => {
+    const texts = (events: readonly object[]) => pathsFor(order, { ...options, events: events as never }).paths.map(({ text }) => text);
+    const named = texts([{ name: "enough", event: pay }, { name: "too little", event: payLess }, ...rest]);
+    expect(named.filter((text) => text === 'order.pay "too little"')).toHaveLength(1);
+    expect(named.some((text) => text.startsWith('order.pay "enough", charge done, '))).toBe(true);
+    expect(named.some((text) => text.includes("{"))).toBe(false);
+    const outcomes = [
+      { type: "charge.done", output: 5 },
+      { type: "charge.failed", error: { code: "declined", message: "no" } },
+    ];
+    const other = { type: "charge.failed", error: { code: "lost", message: "no" } };
+    const given = texts([pay, ...rest, ...outcomes, other]);
+    for (const start of ["charge done {output: 10}", "charge done {output: 5}"])
+      expect(given.some((text) => text.startsWith(`order.pay, ${start}, `))).toBe(true);
+    for (const end of ['charge failed {error.code: "declined"}', 'charge failed {error.code: "lost"}'])
+      expect(given.some((text) => text.startsWith(`order.pay, ${end}`))).toBe(true);
+    // Given twice it is one.
+    expect(texts([pay, pay, payLess, ...rest])).toEqual(found.paths.map(({ text }) => text));
+  });
+
+  it("have names that are unlike each other, whatever their payloads and inputs have in common", () => {
+    const long = (end: string) => ({ type: "order.pay", amount: 10, note: `${"x".repeat(100)}${end}` });
+    const inputs = [{ total: 10 }, { total: 9 }];
+    const machines = [pathsFor(order, { ...options, input: inputs, events: [long("a"), long("b"), ...rest] })];
+    machines.push(...EXPLORED.map(({ machine, options }) => pathsFor(machine, options)));
+    for (const { paths } of machines) {
+      const texts = paths.map(({ text }) => text);
+      expect(texts.filter((text, index) => texts.indexOf(text) !== index)).toEqual([]);
+    }
+    const [both] = machines as [(typeof machines)[0]];
+    expect(both.paths.some(({ text }) => text.startsWith("of {total: 9}: "))).toBe(true);
+    expect(both.paths.some(({ text }) => text.includes('order.pay {note: "xxxxxxxxxxxxxxxxxxxxxx…} #2'))).toBe(true);
+  });
+
   it("are bounded", () => {
     const few = pathsFor(order, { ...options, limit: 2 });
     expect(few.isComplete).toBe(false);
@@ -87,8 +122,16 @@ describe("the paths of a machine", () => {
   it.each([
     [{ type: "order.pay", amount: "much" }, "event_invalid"],
     [{ type: "order.lose" }, "no event order.lose"],
+    [{ name: "lost", event: { type: "order.pay", amount: "much" } }, 'the variant "lost" of order.pay is refused as event_invalid'],
+    [{ name: "", event: pay }, 'events[0].name is ""; expected a text of 1 to 60 characters'],
+    [{ name: "pay" }, "events[0] is an object; expected an event with a type, or { name, event }"],
   ])("refuse the variant %o", (event, message) => {
-    expect(() => pathsFor(order, { ...options, events: [event] })).toThrow(message);
+    expect(() => pathsFor(order, { ...options, events: [event as never] })).toThrow(message);
+  });
+
+  it("refuse one name for two variants of a type", () => {
+    const events = [pay, payLess].map((event) => ({ name: "same", event }));
+    expect(() => pathsFor(order, { ...options, events })).toThrow('two variants of order.pay have the name "same"');
   });
 });
 
