@@ -7,9 +7,9 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { compare, verifyStage } from "./exercise-machine-path.ts";
+import { compare, type ModelStates, verifyStage } from "./exercise-machine-path.ts";
 import { type Calls, type Cast, Stage } from "./exercise-machine-stage.ts";
-import type { Model, ModelState } from "./path-model.ts";
+import type { Model } from "./path-model.ts";
 
 /** The moment of a crash, and what it leaves. */
 export interface Image {
@@ -50,14 +50,16 @@ export class Camera {
 }
 
 /** Two owners come after a crash. Rejects with an AssertionError where one of them finds something else than the model says. */
-export async function recover(cast: Cast, model: Model, image: Image, states: ReadonlyMap<number, ModelState>): Promise<void> {
+export async function recover(cast: Cast, model: Model, image: Image, states: ModelStates): Promise<void> {
   const when = `after a crash ${image.phase} a commit`;
   const stage = new Stage(cast, image.file, image.nowMs, image);
   try {
     const store = stage.openStore();
     const journal = store.entries({ limit: 1000 });
     const seq = store.actor(cast.address)?.seq ?? 0;
-    const left = seq === 0 ? undefined : states.get(seq);
+    const aside = store.actors({ quarantined: true }, { limit: 1000 }).map(({ address }) => address);
+    const left = states.get(seq)?.findLast((state) => state.aside.size === aside.length && aside.every((one) => state.aside.has(one)));
+    assert(left || seq === 0, `${when}: what the machine says after entry ${seq} is not known`);
     const keysOf = (state: "started" | "unknown") =>
       new Set(store.effects({ actor: cast.address, state }, { limit: 1000 }).map(({ key }) => key));
     // That an outcome is lost is no entry: an image may be older than what is known of its last one.

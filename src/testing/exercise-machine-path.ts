@@ -27,32 +27,31 @@ export interface Driving {
   readonly faults?: boolean;
 }
 
+/** What the model says by the actor's revision; of one revision there are several where others were set aside, or an owner came, meanwhile. */
+export type ModelStates = ReadonlyMap<number, readonly ModelState[]>;
+
 /** What a driven path left. */
 export interface Driven {
-  /** The model by the actor's revision. */
-  readonly states: ReadonlyMap<number, ModelState>;
+  readonly states: ModelStates;
   readonly failedWrites: number;
 }
 
 /** Drives a whole path; rejects with an AssertionError that names the move where engine and model part. */
 export async function drive(stage: Stage, model: Model, path: MachinePath, driving: Driving): Promise<Driven> {
-  const states = new Map<number, ModelState>();
   await stage.open();
   driving.from < 0 && driving.onMove?.(-1);
   const play = new Play(stage, model, driving.faults === true);
   let state = await play.create(path.input, driving.from < 0);
-  states.set(state.seq, state);
   for (let index = 0; index < path.moves.length; index++) {
     const [move, next] = path.moves.slice(index, index + 2) as [Move, Move | undefined];
     const isFresh = index >= driving.from;
     if (isFresh) driving.onMove?.(index);
     const isRaced = next?.kind === "outcome" && next.raced === true;
-    state = isRaced ? await play.race(state, move, next, states) : await play.move(state, move, isFresh);
+    state = isRaced ? await play.race(state, move, next) : await play.move(state, move, isFresh);
     if (isRaced) index++;
-    states.set(state.seq, state);
   }
   verifyStage(stage, "at the end of the path");
-  return { states, failedWrites: stage.faults.failed };
+  return { states: play.states, failedWrites: stage.faults.failed };
 }
 
 /** The journal, folded through the machines, gives what is stored; but for what was damaged to set it aside. */
@@ -108,6 +107,7 @@ function* faultsOf(): Generator<StoreFault> {
 export const RETRY_MS = 10_000;
 
 class Play {
+  readonly states = new Map<number, ModelState[]>();
   readonly #stage: Stage;
   readonly #model: Model;
   readonly #faults: boolean;
@@ -122,9 +122,15 @@ class Play {
     const { engine, clock, cast } = this.#stage;
     await this.#asked(() => engine.create(cast.machine, cast.id, { input: input as never }), isFresh, "the creation");
     const state = this.#model.create(input, clock.now(), engine.epoch);
+    this.#note(state);
     clock.jump(state.nowMs);
     await compare(this.#stage, this.#model, state, "after its creation");
     return state;
+  }
+
+  /** What the model came to by its last call, and where it rests: a crash may leave each of it. */
+  #note(rest: ModelState): void {
+    for (const state of [...this.#model.passed, rest]) this.states.set(state.seq, [...(this.states.get(state.seq) ?? []), state]);
   }
 
   async move(state: ModelState, move: Move, isFresh: boolean): Promise<ModelState> {
@@ -134,6 +140,7 @@ class Play {
     await this.#act(state, move, expected, isFresh);
     // Failing commits took time, also those of a timer: what it sets is due by the clock of the commit.
     const after = this.#model.step({ ...state, nowMs: this.#stage.clock.now() }, move);
+    this.#note(after);
     // What is due at once is the engine's to fire.
     this.#stage.clock.jump(after.nowMs);
     const settled = { ...after, nowMs: this.#stage.clock.now() };
@@ -142,19 +149,15 @@ class Play {
   }
 
   /** An event that asks a handler to stop, which fails in the same commit. */
-  async race(
-    before: ModelState,
-    move: Move,
-    outcome: Extract<Move, { kind: "outcome" }>,
-    states: Map<number, ModelState>,
-  ): Promise<ModelState> {
+  async race(before: ModelState, move: Move, outcome: Extract<Move, { kind: "outcome" }>): Promise<ModelState> {
     const middle = this.#model.step(before, move);
+    this.#note(middle);
     const row = effectAt(middle, outcome.effect, outcome.nth);
     this.#handle(row?.key ?? "", outcome.outcome);
     const answer = await this.#send(move);
     assert.equal(answer.kind, "accepted");
-    states.set(middle.seq, middle);
     const after = this.#model.step(middle, outcome);
+    this.#note(after);
     this.#stage.clock.jump(after.nowMs);
     await compare(this.#stage, this.#model, after, `after ${moveText(move)} and ${moveText(outcome)}`);
     return after;

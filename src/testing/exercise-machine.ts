@@ -54,6 +54,12 @@ export interface Exercised {
  * recoveries bring what the machine says, the journal goes on from what it was, and no at-most-once handler is called again; a store that
  * is busy, full or unreadable leaves nothing half done. Nothing waits for real time. What keeps the machine from being explored, also a
  * wrong option or a transition that is not pure, is one failing test. Returns counts that grow as the tests run.
+ *
+ * Not covered: your handlers, which are not called, and your rules, for the machine itself says what is right. Other machines, for
+ * stand-ins take notice of nothing. Two things at once, but for a handler that fails in the commit that asks it to stop. A crash while an
+ * actor is being set aside, whose row the kit damages from outside; one while an owner recovers from another; one of the system, for nothing
+ * waits for the disk. A store that fails while an owner opens, while an actor is set aside or taken back, at the outcome of an at-most-once
+ * effect or of any effect while a timer is set, at a timer beside another, and at a second read of one commit.
  */
 export function exerciseMachine<Machine extends AnyStateMachine>(
   machine: Machine,

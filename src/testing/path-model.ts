@@ -33,15 +33,22 @@ export interface Death {
 export class Model {
   readonly watched: Watched;
   readonly address: string;
+  #passed: ModelState[] = [];
 
   constructor(watched: Watched, id: string) {
     this.watched = watched;
     this.address = actorAddress(watched.registration.id, id);
   }
 
+  /** Each state after an entry that the last call came to, for each may be a commit of its own; the last is what it gave. */
+  get passed(): readonly ModelState[] {
+    return this.#passed;
+  }
+
   /** The actor as it is made. Throws `input_invalid`, and what the machine throws. */
   create(input: unknown, nowMs: number, epoch: number): ModelState {
     const { registration } = this.watched;
+    this.#passed = [];
     const { result, trace } = this.watched.watch(() => {
       const outcome = start(registration, parseInput(registration, input), stampOf(this.address, 1, nowMs), purityTrap);
       const before = {
@@ -55,14 +62,15 @@ export class Model {
 
   /** What a move makes of it; of a restart, after an orderly end or a death. Throws what the machine throws. */
   step(state: ModelState, move: Move, death?: Death): ModelState {
+    this.#passed = [];
     try {
       const { result, trace } = this.watched.watch(() =>
         this.#due(this.#move({ ...state, last: "ignored", abortedNow: NONE }, move, death)),
       );
       if (result.last !== "ignored") return { ...result, trace };
       // An event that is ignored changes nothing, so that it leads to where it began.
-      if (move.kind !== "restart") return { ...state, last: "ignored", trace };
-      // The machine takes no notice, and its new owner has moved timers all the same.
+      if (!["restart", "aside", "back"].includes(move.kind)) return { ...state, last: "ignored", trace };
+      // The machine takes no notice. Its new owner has moved timers all the same, and another actor is set aside or back.
       const isSame = JSON.stringify(boundary(result)) === JSON.stringify(boundary({ ...state, abortedNow: NONE }));
       return { ...result, last: isSame ? "ignored" : "taken", trace };
     } catch (error) {
@@ -159,7 +167,19 @@ export class Model {
       if (request.type === "create") this.#own(owned, `${request.machine}/${request.id}`, request.keys);
     const kept = new Set(effects.map(({ key }) => key));
     const aborting = new Set([...before.aborting, ...aborted].filter((key) => kept.has(key)));
-    return { ...before, snapshot: outcome.snapshot, seq, effects, timers, owned, aborting, last: "taken", trace: NOTHING };
+    const after: ModelState = {
+      ...before,
+      snapshot: outcome.snapshot,
+      seq,
+      effects,
+      timers,
+      owned,
+      aborting,
+      last: "taken",
+      trace: NOTHING,
+    };
+    this.#passed.push(after);
+    return after;
   }
 
   #own(owned: Map<string, string>, address: string, keys: readonly string[]): void {

@@ -1,8 +1,9 @@
 import { describe, expect, it, test } from "vitest";
 import type { AnyStateMachine } from "xstate";
-import { type ExerciseOptions, exerciseMachine } from "../../src/testing/index.ts";
+import { type ExerciseOptions, exerciseMachine, pathsFor } from "../../src/testing/index.ts";
 import { orderOf, parcel } from "./order.ts";
 import { endless, sumOf } from "./timed.ts";
+import { ward } from "./ward.ts";
 
 const order = orderOf();
 const events = [
@@ -34,6 +35,14 @@ describe("the proof of a machine", () => {
     expect(done.transitions.size).toBe(14);
     expect(done.crashes).toBeGreaterThan(30);
     expect(done.faults).toBeGreaterThan(10);
+  });
+
+  it("goes on where another actor was set aside, or is back, and the machine took no notice", async () => {
+    const given = { input: {}, events: [{ type: "ward.tell" }, { type: "engine.quarantined", actor: "parcel/one" }], others: [parcel] };
+    const ends = pathsFor(ward, { input: given.input, events: given.events } as never).paths.map(({ text }) => text);
+    expect(ends).toContain("parcel/one aside, ward.tell");
+    expect(ends).toContain("parcel/one aside, parcel/one back, ward.tell, parcel/one aside");
+    expect(await failing(ward, given as never)).toEqual({});
   });
 
   it("fails where an event has no way to happen, and says which", async () => {

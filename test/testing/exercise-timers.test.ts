@@ -1,7 +1,15 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { AnyStateMachine } from "xstate";
-import { exerciseMachine, pathsFor } from "../../src/testing/index.ts";
-import { chained, immediate, nested, nudging } from "./timed.ts";
+import { drive } from "../../src/testing/exercise-machine-path.ts";
+import { castOf, Stage } from "../../src/testing/exercise-machine-stage.ts";
+import { exerciseMachine, type MachinePath, pathsFor } from "../../src/testing/index.ts";
+import { Model } from "../../src/testing/path-model.ts";
+import { Watched } from "../../src/testing/path-trace.ts";
+import { BEGIN_MS, pathsOf } from "../../src/testing/paths.ts";
+import { chained, immediate, nested, nudging, twins } from "./timed.ts";
 
 /** What fails where everything is tried, and how much there was. */
 async function all(machine: AnyStateMachine, types: readonly string[]) {
@@ -41,6 +49,31 @@ describe("the proof of a machine with timers", () => {
 
   it.each(POLICIES)("passes where a delayed raise, which is %s, has an id and may be called off", async (policy) => {
     expect((await all(nudging(policy), ["settle", "again"])).failed).toEqual({});
+  });
+
+  it("compares what a crash leaves between the commits of two that are due at the same moment", async () => {
+    expect((await all(twins, ["go"])).failed).toEqual({});
+  });
+
+  it("knows what the machine says after each commit of a move, where a crash may be", async () => {
+    const watched = new Watched(immediate);
+    const { paths } = pathsOf(watched, { input: {}, events: [{ type: "go" }] });
+    const folder = mkdtempSync(join(tmpdir(), "holdfast-timers-"));
+    const stage = new Stage(castOf(immediate, [], "path"), join(folder, "path.db"), BEGIN_MS);
+    try {
+      const { states } = await drive(stage, new Model(watched, "path"), paths[0] as MachinePath, { from: -1 });
+      expect([...states].map(([seq, found]) => [seq, found.at(-1)?.snapshot.value])).toEqual([
+        ...[
+          [1, "a"],
+          [2, "b"],
+          [3, "c"],
+          [4, "d"],
+        ],
+      ]);
+    } finally {
+      await stage.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it("passes where a timer has no length", async () => {

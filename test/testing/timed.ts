@@ -93,6 +93,27 @@ export const immediate: AnyStateMachine = machineOf(
   },
 );
 
+/** Two timers that are due at the same moment, each in a region of its own: one move, and a commit for each. */
+export const twins: AnyStateMachine = machineOf(
+  "twins",
+  schemasOf(["go"], { left: "absolute", right: "absolute" }),
+  { left: HOUR_MS, right: HOUR_MS },
+  {
+    initial: "both",
+    states: {
+      both: {
+        type: "parallel",
+        states: {
+          left: { initial: "waits", states: { waits: { after: { left: "rang" } }, rang: {} } },
+          right: { initial: "waits", states: { waits: { after: { right: "rang" } }, rang: {} } },
+        },
+        on: { go: "over" },
+      },
+      over: { type: "final" },
+    },
+  },
+);
+
 /** A context that grows for ever. */
 export const endless: AnyStateMachine = setup({
   schemas: { input: empty, context: z.object({ count: z.number() }), events: { go: empty }, facts: {} },
