@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import type { StepReport } from "../agent/backend.ts";
 import type { ExerciseBackendOptions } from "./exercise-backend-option.ts";
 import type { Place, Promised } from "./exercise-backend-place.ts";
-import type { Trial } from "./exercise-backend-trial.ts";
+import type { Played, Trial } from "./exercise-backend-trial.ts";
 import { quiet, within } from "./exercise-backend-wait.ts";
 
 /** ms in which an aborted step ends, where the options do not say. */
 const SOON_MS = 4000;
 
 export function aborts(promised: Promised, { openStuck, without = [] }: ExerciseBackendOptions): void {
-  promised("ends soon where it is aborted before it begins", async (place) => {
+  promised("ends soon where it is aborted before it begins", "a step with a `signal` that is aborted already", async (place) => {
     const patience = new Patience(place);
     const ended = Promise.withResolvers<void>();
     const trial = await place.trial(() => ({
@@ -28,29 +28,41 @@ export function aborts(promised: Promised, { openStuck, without = [] }: Exercise
     await Promise.race([ended.promise, run.end()]);
     patience.assertEnough();
   });
-  promised("ends soon where its turn is stopped, and the run ends cancelled", async (place) => {
-    await stopped(place, "open");
-  });
+  promised(
+    "ends soon where its turn is stopped, and the run ends cancelled",
+    "its first step, which is stopped under way",
+    async (place) => {
+      await stopped(place, "open");
+    },
+  );
   if (!without.includes("tools"))
-    promised("ends soon where its turn is stopped while a tool is at work, and the run ends cancelled", async (place) => {
-      const patience = new Patience(place);
-      const trial = await place.trial((self) => ({
-        at: async (moment, { runId, signal }) => {
-          if (moment !== "called") return;
-          await stop(self, runId);
-          // As a tool ends that heeds its signal.
-          signal.throwIfAborted();
-        },
-        around: (working, { signal }) => patience.with(working, signal),
-      }));
-      const { end } = await trial.play();
-      patience.assertEnough();
-      assert.equal(end.kind, "cancelled");
-    });
+    promised(
+      "ends soon where its turn is stopped while a tool is at work, and the run ends cancelled",
+      "a step whose turn is stopped while its tool runs",
+      async (place) => {
+        const patience = new Patience(place);
+        const trial = await place.trial((self) => ({
+          at: async (moment, { runId, signal }) => {
+            if (moment !== "called") return;
+            await stop(self, runId);
+            // As a tool ends that heeds its signal.
+            signal.throwIfAborted();
+          },
+          around: (working, { signal }) => patience.with(working, signal),
+        }));
+        const { end } = await trial.play();
+        patience.assertEnough();
+        assertCancelled(end);
+      },
+    );
   if (openStuck)
-    promised("ends soon where its turn is stopped while its model does not answer, and the run ends cancelled", async (place) => {
-      await stopped(place, "openStuck");
-    });
+    promised(
+      "ends soon where its turn is stopped while its model does not answer, and the run ends cancelled",
+      "the first step of what `openStuck` gives, which is stopped",
+      async (place) => {
+        await stopped(place, "openStuck");
+      },
+    );
 }
 
 /** The turn is stopped as soon as its first step is under way. */
@@ -75,7 +87,11 @@ async function stopped(place: Place, how: "open" | "openStuck"): Promise<void> {
   await trial.open(how);
   const { end } = await trial.play();
   patience.assertEnough();
-  assert.equal(end.kind, "cancelled");
+  assertCancelled(end);
+}
+
+function assertCancelled({ kind }: Played["end"]): void {
+  assert.equal(kind, "cancelled", `the run that was stopped is ${kind}`);
 }
 
 /** Stops the run's turn; resolves when its signal is aborted. */

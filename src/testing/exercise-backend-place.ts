@@ -9,8 +9,8 @@ import type { ExerciseBackendOptions } from "./exercise-backend-option.ts";
 import { type Ground, Trial } from "./exercise-backend-trial.ts";
 import type { Hooks } from "./exercise-backend-watch.ts";
 
-/** A promise, and how it is put to the proof. */
-export type Promised = (promise: string, body: (place: Place) => Promise<void>) => void;
+/** A promise, what the backend is asked for, and how that puts it to the proof. */
+export type Promised = (promise: string, asked: string, body: (place: Place) => Promise<void>) => void;
 
 /** A folder for one test: each backend in it works at the same path, in the same files. */
 export class Place implements Ground {

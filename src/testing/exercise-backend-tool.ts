@@ -10,7 +10,7 @@ import type { WholeTurn } from "./exercise-backend-turn.ts";
 const FAILING_CALLS = 256;
 
 export function tools(promised: Promised, { without = [] }: ExerciseBackendOptions, whole: () => Promise<WholeTurn>): void {
-  promised("has tools with unique names, descriptions, schemas, and a known way to reconcile", async (place) => {
+  promised("has tools with unique names, descriptions, schemas, and a known way to reconcile", "its `tools`", async (place) => {
     const { tools: all = [] } = await place.backend();
     for (const { name, description, parameters, reconcile, execute } of all) {
       assert(typeof name === "string" && name.length >= 1 && name.length <= 128, `${name} is no name: 1..128 characters`);
@@ -22,23 +22,27 @@ export function tools(promised: Promised, { without = [] }: ExerciseBackendOptio
     const names = all.map(({ name }) => name);
     assert.deepEqual(names, [...new Set(names)], "a name is given twice");
   });
-  promised("can ask each tool that says so what came of a call", async (place) => {
+  promised("can ask each tool that says so what came of a call", "its `tools`", async (place) => {
     const { tools: all = [] } = await place.backend();
     const silent = all.filter(({ reconcile, query }) => reconcile === "query" && typeof query !== "function");
     assert.deepEqual(
       silent.map(({ name }) => name),
       [],
-      "declared as `query`, and without one",
+      `${silent.map(({ name }) => name).join(", ")} declared as \`query\`, and without one`,
     );
   });
-  promised("changes nothing in its folder but by its tools", async (place) => {
-    const trial = await place.trial();
-    const folder = trial.seen.watchFolder(place.cwd);
-    await trial.play();
-    assert.deepEqual(folder.changes, [], "the folder was changed while no tool ran");
-  });
+  promised(
+    "changes nothing in its folder but by its tools",
+    "a whole turn, with a look at its folder around each step and tool",
+    async (place) => {
+      const trial = await place.trial();
+      const folder = trial.seen.watchFolder(place.cwd);
+      await trial.play();
+      assert.deepEqual(folder.changes, [], `the folder was changed while no tool ran: ${folder.changes.join(", ")}`);
+    },
+  );
   if (without.includes("tools")) return;
-  promised("calls tools that it has, with arguments that fit them", async () => {
+  promised("calls tools that it has, with arguments that fit them", "a whole turn, which nothing interrupts", async () => {
     const { steps, tools: all } = await whole();
     for (const { name, args } of steps.flatMap(({ calls }) => calls)) {
       const tool = all.find((candidate) => candidate.name === name);
@@ -47,7 +51,7 @@ export function tools(promised: Promised, { without = [] }: ExerciseBackendOptio
       assert(error === undefined, `the arguments of ${name} do not fit: ${error?.message}`);
     }
   });
-  promised("reports, or rejects, where every tool fails", async (place) => {
+  promised("reports, or rejects, where every tool fails", "a whole turn in which each tool throws", async (place) => {
     let failures = 0;
     const trial = await place.trial((self) => ({
       at: (moment, { runId }) => {

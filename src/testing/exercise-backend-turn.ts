@@ -32,25 +32,31 @@ export async function playWhole(place: Place): Promise<WholeTurn> {
   return { played, steps, tools, lacks };
 }
 
+const WHOLE = "a whole turn, which nothing interrupts";
+
 export function turns(promised: Promised, { without = [], answer }: ExerciseBackendOptions, whole: () => Promise<WholeTurn>): void {
-  promised("comes to its end", async () => {
+  promised("comes to its end", WHOLE, async () => {
     const { played, steps } = await whole();
     assertCompleted(played);
     const last = steps.at(-1)?.report;
     if (last?.next === "continue" && last.remainingSteps !== 0)
       assert.fail(`after ${plural(steps.length, "step")} the turn has not come to its end: give \`maxSteps\`, or a text that takes fewer`);
   });
-  promised("shows a boundary, tool calls, a composition and a question, but for what it is said to be without", async () => {
+  promised("shows a boundary, tool calls, a composition and a question, but for what it is said to be without", WHOLE, async () => {
     const { lacks, steps } = await whole();
-    assert.deepEqual(lacks, [...without].sort(), "what the turn is without is not what `without` says");
+    assert.deepEqual(
+      lacks,
+      [...without].sort(),
+      `the turn is without ${lacks.join(", ") || "nothing"}, and \`without\` says ${[...without].sort().join(", ") || "nothing"}`,
+    );
     const asks = steps.some(({ report }) => report?.next === "wait");
-    assert.equal(asks, answer !== undefined, "`answer` is there where the turn asks a person, and only there");
+    assert.equal(asks, answer !== undefined, `the turn ${asks ? "asks a person, and no" : "asks nobody, and an"} \`answer\` is given`);
   });
-  promised("reports what fits the contract", async () => {
+  promised("reports what fits the contract", WHOLE, async () => {
     const { steps } = await whole();
     for (const step of steps) if ("report" in step) parseReport(step.report);
   });
-  promised("says of the steps left what becomes fewer with each step", async () => {
+  promised("says of the steps left what becomes fewer with each step", WHOLE, async () => {
     const { steps } = await whole();
     let most = Number.POSITIVE_INFINITY;
     steps.forEach(({ report }, index) => {
@@ -62,26 +68,39 @@ export function turns(promised: Promised, { without = [], answer }: ExerciseBack
       );
     });
   });
-  promised("is over with its first step where no more are allowed", async (place) => {
+  promised("is over with its first step where no more are allowed", "a turn with `maxSteps` of 1", async (place) => {
     const trial = await place.trial();
     assertCompleted(await trial.play({ maxSteps: 1 }));
-    assert.equal(trial.seen.steps.length, 1);
+    const { length } = trial.seen.steps;
+    assert.equal(length, 1, `it was asked for ${plural(length, "step")}, where one was allowed`);
   });
 }
 
 export function steps(promised: Promised): void {
-  promised("does nothing between two steps, and nothing after the last", async (place) => {
-    const trial = await place.trial(() => ({ at: (moment) => (moment === "asked" ? quiet() : undefined) }));
-    await trial.play();
-    await quiet();
-    assert.deepEqual(trial.seen.late, [], "used after its step had returned");
-  });
-  promised("does nothing after a step behind which no more are allowed", async (place) => {
-    const trial = await place.trial();
-    await trial.play({ maxSteps: 1 });
-    await quiet();
-    assert.deepEqual(trial.seen.late, [], "used after its step had returned");
-  });
+  promised(
+    "does nothing between two steps, and nothing after the last",
+    "a whole turn, with a pause before each step and at its end",
+    async (place) => {
+      const trial = await place.trial(() => ({ at: (moment) => (moment === "asked" ? quiet() : undefined) }));
+      await trial.play();
+      await quiet();
+      assertQuiet(trial.seen.late);
+    },
+  );
+  promised(
+    "does nothing after a step behind which no more are allowed",
+    "a turn with `maxSteps` of 1, and a pause after it",
+    async (place) => {
+      const trial = await place.trial();
+      await trial.play({ maxSteps: 1 });
+      await quiet();
+      assertQuiet(trial.seen.late);
+    },
+  );
+}
+
+function assertQuiet(late: readonly string[]): void {
+  assert.deepEqual(late, [], `it used ${[...new Set(late)].join(", ")} after its step had returned`);
 }
 
 /** The turn is complete. */

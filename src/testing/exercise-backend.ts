@@ -8,6 +8,7 @@
 
 import { aborts } from "./exercise-backend-abort.ts";
 import { compositions, deaths, drains, successions } from "./exercise-backend-continuation.ts";
+import { CLAUSES, tellingAll } from "./exercise-backend-failure.ts";
 import { checkBackendOptions, type ExerciseBackendOptions } from "./exercise-backend-option.ts";
 import { Place, type Promised } from "./exercise-backend-place.ts";
 import { tools } from "./exercise-backend-tool.ts";
@@ -16,16 +17,19 @@ import type { TestFramework } from "./exercise-store.ts";
 
 /**
  * Declares the conformance tests of one backend: its turn comes to its end; it keeps the four duties of the contract; it declares what lets it
- * be handed off; it takes `flush` and `ended` at any time; and where its process is killed, a new one completes the turn. What a turn is
- * without is said beforehand, so that nothing passes for want of a case. No promise waits for time to pass, unless it is broken. Options
+ * be handed off; it takes `flush` and `ended` at any time; and where its process is killed, a new one completes the turn. A failure says
+ * what was asked, what the backend did, what the contract expects, and where that is documented. What a turn is without is said beforehand, so that nothing passes for want of a case. No promise waits for time to pass, unless it is broken. Options
  * that are wrong are one failing test.
  */
 export function exerciseBackend(name: string, options: ExerciseBackendOptions, { describe, test }: TestFramework): void {
-  const group = (title: string, declare: (promised: Promised) => void) => {
+  const group = (part: keyof typeof CLAUSES, declare: (promised: Promised) => void) => {
+    const clause = CLAUSES[part];
     const promises: Parameters<Promised>[] = [];
     declare((...promise) => void promises.push(promise));
+    const proof = ([promise, asked, body]: Parameters<Promised>) =>
+      test(promise, () => tellingAll(clause, promise, asked, () => inPlace(options, body)));
     // Some frameworks take a group without a test for a fault.
-    if (promises.length > 0) describe(title, () => promises.forEach(([promise, body]) => void test(promise, () => inPlace(options, body))));
+    if (promises.length > 0) describe(clause.title, () => promises.forEach(proof));
   };
   let turn: Promise<WholeTurn> | undefined;
   const whole = () => {
@@ -39,14 +43,14 @@ export function exerciseBackend(name: string, options: ExerciseBackendOptions, {
       test("can be tried", () => Promise.reject(wrong));
       return;
     }
-    group("a turn", (promised) => turns(promised, options, whole));
-    group("one call of step is one step (duty 1)", steps);
-    group("all that a later step needs is in the transcript (duty 2)", (promised) => successions(promised, options));
-    group("work goes through callTool (duty 3)", (promised) => tools(promised, options, whole));
-    group("an aborted step ends soon (duty 4)", (promised) => aborts(promised, options));
-    group("prepare", (promised) => compositions(promised, options));
-    group("flush and ended", drains);
-    group("a killed process", (promised) => deaths(promised, options));
+    group("turn", (promised) => turns(promised, options, whole));
+    group("steps", steps);
+    group("successions", (promised) => successions(promised, options));
+    group("tools", (promised) => tools(promised, options, whole));
+    group("aborts", (promised) => aborts(promised, options));
+    group("compositions", (promised) => compositions(promised, options));
+    group("drains", drains);
+    group("deaths", (promised) => deaths(promised, options));
   });
 }
 

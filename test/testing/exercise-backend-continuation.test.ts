@@ -129,7 +129,7 @@ const faults: readonly Fault[] = [
       return parts({ step, flush: async ({ runId, fail }) => (known.has(runId) ? undefined : fail(new Error("which run?"))) });
     },
     breaks: ["flush ends in time and fails nothing, for runs that it does not know, for ended ones, and twice"],
-    saying: "it says that it is broken",
+    saying: "it called `fail`, which says that it is broken: Error: which run?",
   },
   {
     fault: "throws at the end of a run that it does not know",

@@ -33,7 +33,10 @@ const faults: readonly Fault[] = [
       });
     },
     breaks: [handed, killed],
-    saying: "part 1",
+    saying: `asked: a whole turn; and again, with a backend that \`open\` has just made after each handoff
+what it did: it came to another end than the turn that nothing interrupted: it ended by step_limit, and not by end_turn; text 2 is "part 1", and was "part 2"; \
+it called ["note",{"part":1}], which it had not, or not as often; it did not call ["note",{"part":2}], which it had, or not as often
+the contract expects: "handed to a new process at each boundary, it comes to the same end by the same calls and texts"; all that`,
   },
   {
     fault: "keeps in memory what it asked",

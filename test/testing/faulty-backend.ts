@@ -1,5 +1,6 @@
 /** Backends with one fault each, and the promises of the conformance suite that are broken by it. */
 
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { type Backend, fakeComposition, type StepInput, type StepReport, type Tool } from "../../src/index.ts";
@@ -108,5 +109,15 @@ export function breakNothingElse(faults: readonly Fault[]): void {
     const failed = await broken(open, options);
     expect(Object.keys(failed).sort()).toEqual([...breaks].sort());
     expect(Object.values(failed)[0]).toContain(saying);
+    for (const [promise, message] of Object.entries(failed)) {
+      const [asked, did, expects, documented] = message.split(/\n(?=what it did: |the contract expects: |documented in: )/);
+      expect(asked).toMatch(/^asked: \S/);
+      expect(did).toMatch(/^what it did: (?!Expected values)\S/);
+      expect(message).not.toContain("+ actual - expected");
+      expect(expects).toContain(`the contract expects: "${promise}"; `);
+      const [, page = "", heading = ""] = /^documented in: ([\w/.-]+)#([\w-]+) of/.exec(documented ?? "") ?? [];
+      const headings = [...readFileSync(new URL(`../../${page}`, import.meta.url), "utf8").matchAll(/^## (.+)$/gm)];
+      expect(headings.map(([, text = ""]) => text.toLowerCase().replaceAll(" ", "-"))).toContain(heading);
+    }
   });
 }
