@@ -92,6 +92,10 @@ describe("the examples in docs", () => {
       "path 2: order.pay, chargeCard failed",
       "a failing store, on order.pay, chargeCard done",
       "a failing store, on order.pay, chargeCard failed",
+      "tells what was covered: 2 of 2 paths, a crash before, inside and after each commit, a failing store on 2 paths",
+    ]);
+    expect(lines).toEqual([
+      expect.stringMatching(/^order: 3 of 3 transitions on 2 of 2 paths, (\d+) of \1 crashes, \d+ failed writes on 2 paths$/),
     ]);
     expect(linesOf("order-proof.ts")).toBeLessThan(20);
   });

@@ -13,8 +13,9 @@ import { countOf, plural } from "../agent/count.ts";
 import { Camera, recover } from "./exercise-machine-crash.ts";
 import { type Driven, drive } from "./exercise-machine-path.ts";
 import { type Cast, castOf, openUnsynced, Stage } from "./exercise-machine-stage.ts";
+import { type Exercised, planText, show, sumText } from "./exercise-machine-sum.ts";
 import type { TestFramework } from "./exercise-store.ts";
-import { checkList, checkMachineGiven, checkOptions, checkWhole } from "./option-check.ts";
+import { checkFunction, checkList, checkMachineGiven, checkOptions, checkWhole } from "./option-check.ts";
 import { Model } from "./path-model.ts";
 import { Watched } from "./path-trace.ts";
 import { BEGIN_MS, LIMIT, type MachinePath, type MachinePaths, PATH_OPTIONS, type PathOptions, pathsOf } from "./paths.ts";
@@ -30,22 +31,10 @@ export interface ExerciseOptions<Machine extends AnyStateMachine = AnyStateMachi
   readonly crashes?: number;
   /** Paths on which stores fail, at most. Default: all. */
   readonly faults?: number;
+  /** Is given one line that says how much was covered, when all is done. Default: prints it. */
+  readonly tell?: (line: string) => void;
   /** What need not be covered, as `pathsFor` says it. Default: nothing. */
   readonly uncovered?: readonly string[];
-}
-
-/** What there is, and what was done of it. */
-export interface Exercised {
-  /** All paths and what they cover; throws what `pathsFor` does where the machine cannot be explored. */
-  readonly found: MachinePaths;
-  /** Paths that ran to their end on the real store, and the transitions of the machine that they took. */
-  readonly paths: number;
-  readonly transitions: ReadonlySet<string>;
-  /** Crashes that were recovered from, and the moments at which there could have been one. */
-  readonly crashes: number;
-  readonly moments: number;
-  /** Writes that were made to fail. */
-  readonly faults: number;
 }
 
 /**
@@ -53,7 +42,8 @@ export interface Exercised {
  * after each move of a path what the engine has stored is what the machine says; after a crash before, inside and after each commit two
  * recoveries bring what the machine says, the journal goes on from what it was, and no at-most-once handler is called again; a store that
  * is busy, full or unreadable leaves nothing half done. Nothing waits for real time. What keeps the machine from being explored, also a
- * wrong option or a transition that is not pure, is one failing test. Returns counts that grow as the tests run.
+ * wrong option or a transition that is not pure, is one failing test. Returns counts that grow as the tests run; the last test tells them in one
+ * line.
  *
  * Not covered: your handlers, which are not called, and your rules, for the machine itself says what is right. Other machines, for
  * stand-ins take notice of nothing. Two things at once, but for a handler that fails in the commit that asks it to stop. A crash while an
@@ -67,13 +57,20 @@ export function exerciseMachine<Machine extends AnyStateMachine>(
   { describe, test }: TestFramework,
 ): Exercised {
   const exercise = explored(machine, options as ExerciseOptions);
+  const {
+    uncovered = [],
+    paths: atMost,
+    crashes,
+    faults = Number.POSITIVE_INFINITY,
+    limit,
+    tell = show,
+  } = Object(options) as typeof options;
   describe(`machine: ${machine?.id}`, () => {
     if (exercise instanceof Failed) {
       // Not while the file is read, where many frameworks do not say whose fault it is.
       test("can be explored", () => Promise.reject(exercise.error));
       return;
     }
-    const { uncovered = [], paths: atMost, faults = Number.POSITIVE_INFINITY, limit } = options;
     const { found } = exercise;
     // A limit that is given says how far is far enough.
     const isCut = !found.isComplete && limit !== undefined;
@@ -98,6 +95,13 @@ export function exerciseMachine<Machine extends AnyStateMachine>(
     });
     const faulty = chosen.filter((_, index) => isChosen(index, chosen.length, faults));
     for (const path of faulty) test(`a failing store, on ${path.text}`, () => exercise.faulty(path, fresh[chosen.indexOf(path)] ?? 0));
+    test(`tells what was covered: ${planText(chosen.length, found.paths.length, crashes, faulty.length)}`, async () => {
+      tell(sumText(exercise));
+      // Some of the tests may have been left out by whoever started them.
+      if (exercise.paths < chosen.length) return;
+      const missed = found.covered.filter((id) => !exercise.transitions.has(id));
+      assert.deepEqual(missed, [], "these transitions were on a path, and were not taken");
+    });
   });
   return exercise;
 }
@@ -124,6 +128,7 @@ class Failed implements Exercised {
   readonly paths = 0;
   readonly crashes = 0;
   readonly moments = 0;
+  readonly failing = 0;
   readonly faults = 0;
 
   constructor(error: unknown) {
@@ -144,7 +149,7 @@ function explored(machine: AnyStateMachine, options: ExerciseOptions): Exercise 
   }
 }
 
-const OPTIONS = [...PATH_OPTIONS, "others", "paths", "crashes", "faults", "uncovered"] satisfies (keyof ExerciseOptions)[];
+const OPTIONS = [...PATH_OPTIONS, "others", "paths", "crashes", "faults", "tell", "uncovered"] satisfies (keyof ExerciseOptions)[];
 
 /** Throws a TypeError or a RangeError that names what is wrong: a slip here must not prove less. */
 function check(machine: AnyStateMachine, options: ExerciseOptions): void {
@@ -152,6 +157,7 @@ function check(machine: AnyStateMachine, options: ExerciseOptions): void {
   checkMachineGiven("machine", machine);
   const { others = [], uncovered = [] } = options;
   for (const name of ["paths", "crashes", "faults"] as const) checkWhole(name, options[name], 0);
+  checkFunction("tell", options.tell);
   checkList("others", others);
   others.forEach((other, index) => {
     checkMachineGiven(`others[${index}]`, other);
@@ -165,6 +171,7 @@ class Exercise implements Exercised {
   paths = 0;
   crashes = 0;
   moments = 0;
+  failing = 0;
   faults = 0;
   readonly #cast: Cast;
   readonly #model: Model;
@@ -212,6 +219,7 @@ class Exercise implements Exercised {
   async faulty(path: MachinePath, from: number): Promise<void> {
     await inFolder(async (_, file) => {
       const { failedWrites } = await this.#drive(new Stage(this.#cast, file, BEGIN_MS), path, { from, faults: true });
+      this.failing++;
       this.faults += failedWrites;
     });
   }

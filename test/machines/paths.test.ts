@@ -7,14 +7,13 @@ import { EXPLORED } from "./paths/index.ts";
 /** How much of each machine is tried besides the paths that cover it: so many paths, twice as many crashes, a quarter as many failing stores. */
 const SIZE = size("PATHS", 32);
 
-const exercised = EXPLORED.map(({ machine, options }) => ({
-  machine,
-  done: exerciseMachine(
+const exercised = EXPLORED.map(({ machine, options }) =>
+  exerciseMachine(
     machine,
     { ...options, others: machines, paths: SIZE, crashes: 2 * SIZE, faults: Math.ceil(SIZE / 4) },
     { describe, test },
   ),
-}));
+);
 
 describe("the machines of the agent runtime", () => {
   it("are all explored", () => {
@@ -22,12 +21,9 @@ describe("the machines of the agent runtime", () => {
   });
 
   it("take each of their transitions on a generated path that ran on the real store", () => {
-    const counts = exercised.map(({ machine, done }) => {
-      const { found, paths, transitions, crashes, moments, faults } = done;
+    for (const { found, transitions } of exercised) {
       expect([...transitions].sort()).toEqual([...found.covered].sort());
       expect(transitions.size).toBe(found.transitions);
-      return `${machine.id}: ${transitions.size} transitions on ${paths} of ${found.paths.length} paths, ${crashes} of ${moments} crashes, ${faults} failed writes`;
-    });
-    console.log(counts.join("\n"));
+    }
   });
 });

@@ -16,12 +16,20 @@ const events = [
 ];
 const options: ExerciseOptions<typeof order> = { input: { total: 10 }, events, others: [parcel] };
 
-const done = exerciseMachine(order, { ...options, crashes: 40, faults: 8 }, { describe, test });
+const told: string[] = [];
+const names: string[] = [];
+const noting = (name: string, body: () => Promise<void>) => {
+  names.push(name);
+  test(name, body);
+};
+const given = { ...options, crashes: 40, faults: 8, tell: (line: string) => void told.push(line) };
+const done = exerciseMachine(order, given, { describe, test: noting });
 
 /** The tests that fail, with what they say. */
 async function failing(machine: AnyStateMachine, given: ExerciseOptions): Promise<Record<string, string>> {
   const tests: [string, () => Promise<void>][] = [];
-  exerciseMachine(machine, given, { describe: (_, body) => body(), test: (name, body) => void tests.push([name, body]) });
+  const quiet = given && { tell: () => {}, ...given };
+  exerciseMachine(machine, quiet, { describe: (_, body) => body(), test: (name, body) => void tests.push([name, body]) });
   const failed: Record<string, string> = {};
   for (const [name, body] of tests) await body().catch((error: Error) => (failed[name] = error.message));
   return failed;
@@ -38,11 +46,20 @@ describe("the proof of a machine", () => {
   });
 
   it("goes on where another actor was set aside, or is back, and the machine took no notice", async () => {
-    const given = { input: {}, events: [{ type: "ward.tell" }, { type: "engine.quarantined", actor: "parcel/one" }], others: [parcel] };
-    const ends = pathsFor(ward, { input: given.input, events: given.events } as never).paths.map(({ text }) => text);
+    const warded = { input: {}, events: [{ type: "ward.tell" }, { type: "engine.quarantined", actor: "parcel/one" }], others: [parcel] };
+    const ends = pathsFor(ward, { input: warded.input, events: warded.events } as never).paths.map(({ text }) => text);
     expect(ends).toContain("parcel/one aside, ward.tell");
     expect(ends).toContain("parcel/one aside, parcel/one back, ward.tell, parcel/one aside");
-    expect(await failing(ward, given as never)).toEqual({});
+    expect(await failing(ward, warded as never)).toEqual({});
+  });
+
+  it("tells in its last test what was to be covered, and in one line what was", () => {
+    const { found, paths, crashes, moments, faults } = done;
+    const of = `${found.paths.length} of ${found.paths.length} paths`;
+    expect(names.at(-1)).toBe(`tells what was covered: ${of}, at most 40 crashes, a failing store on 8 paths`);
+    expect(told).toEqual([
+      `order: 14 of 14 transitions on ${paths} of ${paths} paths, ${crashes} of ${moments} crashes, ${faults} failed writes on 8 paths`,
+    ]);
   });
 
   it("fails where an event has no way to happen, and says which", async () => {
@@ -81,6 +98,7 @@ describe("the proof of a machine", () => {
     [{ events: [null] }, "events[0] is null; expected an event with a type"],
     [{ others: [{}] }, "others[0] is an object; expected a machine of XState"],
     [{ others: parcel }, "others is an object; expected a list"],
+    [{ tell: "all" }, 'tell is "all"; expected a function'],
     [{ uncovered: "all" }, 'uncovered is "all"; expected a list'],
   ])("fails once for the option %o, and says what is wrong with it", async (wrong, message) => {
     expect(await failing(order, { ...few, ...wrong } as never)).toEqual({ "can be explored": expect.stringContaining(message) });

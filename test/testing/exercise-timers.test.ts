@@ -17,7 +17,7 @@ async function all(machine: AnyStateMachine, types: readonly string[]) {
   const events = types.map((type) => ({ type }));
   const { uncovered } = pathsFor(machine, { input: {}, events } as never);
   expect(uncovered.filter((what) => !what.includes("never"))).toEqual([]);
-  const done = exerciseMachine(machine, { input: {}, events, uncovered } as never, {
+  const done = exerciseMachine(machine, { input: {}, events, uncovered, tell: () => {} } as never, {
     describe: (_, body) => body(),
     test: (name, body) => void tests.push([name, body]),
   });
