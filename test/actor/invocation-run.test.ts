@@ -138,6 +138,14 @@ describe.each(STORES)("an invoked promise (%s)", (kind) => {
     expect([actor.row().seq, noted(actor), faults(engine)]).toEqual([2, [], []]);
   });
 
+  it("ends where its actor is stopped", async () => {
+    const load = logic();
+    const { engine, actor } = await run(place(kind).store, loader(load.actor));
+    const { call } = await load.called(1);
+    await actor.stop();
+    expect([actor.row().status, call.signal.aborted, engine.effects(), faults(engine)]).toEqual(["final", true, [], []]);
+  });
+
   it.each(["again", "go"])(
     "is a new request where its state is entered again (by %s), and the first one's result is dropped",
     async (type) => {

@@ -87,6 +87,13 @@ function odd(
 }
 
 describe("a transition of parallel states", () => {
+  it("says where it takes no notice of an event", () => {
+    const registration = odd({ type: "parallel", states: { left: { on: { go: {} } }, right: {} } });
+    const { snapshot } = start(registration, {}, stamp, plain);
+    const outcome = take(registration, snapshot, { type: "more" }, stamp, plain);
+    expect([outcome.taken, outcome.snapshot === snapshot]).toEqual([false, true]);
+  });
+
   it("takes them in the order in which a restart finds them, not in that in which they were entered", () => {
     const note = (word: string) => assign({ log: ({ context }: { context: { log: string[] } }) => [...context.log, word] } as never);
     const region = (word: string) => ({
@@ -126,6 +133,7 @@ describe("a transition is refused where a machine", () => {
     ["keeps NaN in its context", on(assign({ n: Number.NaN } as never)), {}, "context_invalid"],
     ["keeps a Map in its context", on(assign({ n: () => new Map() } as never)), {}, "context_invalid"],
     ["emits a fact without a schema", on(emit(() => ({ type: "odd.stated" }))), {}, "fact_invalid"],
+    ["emits nothing", on(emit(() => null as never)), {}, "fact_invalid"],
     ["emits a fact named like a method of all objects", on(emit(() => ({ type: "constructor" }))), {}, "fact_invalid"],
     [
       "emits a fact that is not plain JSON",
