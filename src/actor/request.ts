@@ -109,8 +109,7 @@ interface TimedTransition extends Omit<Transitioned, "before" | "epoch"> {
  */
 export function settleTimers(done: TimedTransition): TimerChange {
   const { registration, outcome, before } = done;
-  const isQuiet = outcome.requests.every((request) => request.type !== "timer" && request.type !== "cancelTimer");
-  if (before.length === 0 && isQuiet) return { timers: before, opened: [], closed: [] };
+  if (before.length === 0 && outcome.requests.length === 0) return { timers: [], opened: [], closed: [] };
   let timers = before.filter((row) => row.key !== done.settled);
   outcome.requests.forEach((request, index) => {
     if (request.type === "cancelTimer" || (request.type === "timer" && request.id !== ""))
