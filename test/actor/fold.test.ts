@@ -1,6 +1,8 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Folded, fold, isFoldedTo } from "../../src/actor/fold.ts";
+import { makeEntry } from "../../src/actor/journal.ts";
 import { register } from "../../src/actor/registration.ts";
+import type { JournalRow } from "../../src/actor/store.ts";
 import { dehydrate } from "../../src/actor/transition.ts";
 import { counter, make, open, place } from "./counter.ts";
 
@@ -44,4 +46,95 @@ it("a snapshot is what was folded where its text says the same, in whatever orde
     false,
   ]);
   expect(() => isFoldedTo(ground.registration, whole, "{")).toThrow(SyntaxError);
+});
+
+/** The rows of a journal that somebody wrote who knows how a chain is made: entry `seq` says something else, and the chain holds. */
+function forged<Row extends JournalRow>(rows: readonly Row[], seq: number, change: Partial<JournalRow>): JournalRow[] {
+  let hash = "";
+  return rows.map((row) => {
+    const { actor, seq: own, hash: _, ...content } = row.seq === seq ? { ...row, ...change } : row;
+    const entry = makeEntry(hash, actor, own, content);
+    hash = entry.hash;
+    return entry;
+  });
+}
+
+const ended = ({ seq, version, faults }: Folded) => [seq, version, ...faults.map(({ code, actor, seq: at }) => [code, actor, at])];
+
+describe("a fold stops at the first entry that does not hold, and says which", () => {
+  it.each<[string, (rows: JournalRow[]) => JournalRow[], string]>([
+    ["is missing", (rows) => rows.toSpliced(1, 1), "entry 2 is missing"],
+    ["was changed", (rows) => rows.with(1, { ...(rows[1] as JournalRow), facts: "[]" }), "entry 2 is not what was written"],
+  ])("one that %s: damage, and what was folded before it stands", async (_, spoil, message) => {
+    const { ground, rows } = await journal();
+    const folded = fold(ground, spoil(rows));
+    expect(ended(folded)).toEqual([1, "1", ["journal_damaged", "counter/a", 2]]);
+    expect(folded.faults[0]?.message).toContain(message);
+    expect(folded.hash).toBe(rows[0]?.hash);
+  });
+
+  it.each<[string, Partial<JournalRow>, string]>([
+    [
+      "states something else",
+      { facts: '[{"type":"count.changed","count":7}]' },
+      "other facts than its machine states (they differ at $.0.count)",
+    ],
+    [
+      "asks for something else",
+      { actions: '[{"type":"cancel","effect":"work"}]' },
+      "other requests than its machine makes (they differ at $.0)",
+    ],
+    ["is no JSON", { event: "{" }, "entry 2 cannot be folded"],
+    ["is of a cause that is no JSON", { cause: "{" }, "entry 2 cannot be folded"],
+    ["brings an outcome that was not asked for", { cause: '{"kind":"result","effect":"counter/a:1:0"}' }, "which was not requested then"],
+    ["is of a timer that was not set", { cause: '{"kind":"timer","timer":"counter/a:1:0"}' }, "which was not set then"],
+    ["is one that its machine cannot take", { event: '{"type":"guard.throw"}' }, "entry 2 cannot be folded"],
+    [
+      "migrates from its own version",
+      { event: '{"type":"engine.migrated","from":"1"}', cause: '{"kind":"engine"}' },
+      "migrates from no version",
+    ],
+    ["is left out by nobody who may", { event: '{"type":"engine.discarded"}' }, "other facts than its machine states"],
+  ])("one that %s", async (_, change, message) => {
+    const { ground, rows } = await journal();
+    const folded = fold(ground, forged(rows, 2, change));
+    expect(ended(folded)).toEqual([2, "1", ["fold_mismatch", "counter/a", 2]]);
+    expect(folded.faults[0]?.message).toContain(message);
+  });
+
+  it("one whose blob is missing: damage", async () => {
+    const { ground, rows } = await journal();
+    const folded = fold(ground, forged(rows, 2, { event: `{"$blob":"${"0".repeat(64)}"}` }));
+    expect(ended(folded)).toEqual([2, "1", ["journal_damaged", "counter/a", 2]]);
+  });
+});
+
+describe("a fold takes as it stands", () => {
+  it("an entry of another version, which the chain alone holds", async () => {
+    const { ground, rows } = await journal();
+    const old = rows.reduce((all, { seq }) => forged(all, seq, { version: "0" }), rows as JournalRow[]);
+    const { snapshot, ...folded } = fold(ground, old);
+    expect([snapshot, folded]).toEqual([undefined, { seq: 4, hash: old[3]?.hash, version: "0", effects: [], timers: [], faults: [] }]);
+  });
+
+  it("an entry by which the engine left something out", async () => {
+    const { ground, rows } = await journal();
+    const discarded = { cause: '{"kind":"engine"}', event: '{"type":"engine.discarded"}', facts: "[]", actions: "[]" };
+    const { snapshot, seq, faults } = fold(ground, forged(rows, 3, discarded).slice(0, 3));
+    expect([snapshot?.context, seq, faults]).toEqual([{ count: 3, log: ["count.add"] }, 3, []]);
+  });
+
+  it("what says the same in another order", async () => {
+    const { ground, rows } = await journal();
+    expect(fold(ground, forged(rows, 2, { facts: '[{"count":3,"type":"count.changed"}]' })).faults).toEqual([]);
+  });
+});
+
+it("nothing was folded where there is no entry, and no snapshot is that", async () => {
+  const { ground, row } = await journal();
+  const empty = fold(ground, []);
+  expect([empty, isFoldedTo(ground.registration, empty, row?.snapshot ?? "")]).toEqual([
+    { snapshot: undefined, seq: 0, hash: "", version: "", effects: [], timers: [], faults: [] },
+    false,
+  ]);
 });
