@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { assign } from "xstate";
 import { type Folded, fold, isFoldedTo } from "../../src/actor/fold.ts";
 import { makeEntry } from "../../src/actor/journal.ts";
 import { register } from "../../src/actor/registration.ts";
 import type { JournalRow } from "../../src/actor/store.ts";
 import { dehydrate } from "../../src/actor/transition.ts";
 import { counter, make, open, place } from "./counter.ts";
+import { thing } from "./thing.ts";
 
 async function journal() {
   const { store } = place();
@@ -61,6 +63,27 @@ function forged<Row extends JournalRow>(rows: readonly Row[], seq: number, chang
 
 const ended = ({ seq, version, faults }: Folded) => [seq, version, ...faults.map(({ code, actor, seq: at }) => [code, actor, at])];
 
+/** A machine that waits, and counts whatever it is told. */
+const listener = thing(
+  {
+    id: "listener",
+    context: { heard: 0 },
+    initial: "one",
+    on: { "*": { actions: assign({ heard: ({ context }: any) => context.heard + 1 }) } },
+    states: { one: { after: { soon: "two" } }, two: {} },
+  },
+  { delays: { soon: 5 } },
+);
+
+async function heard() {
+  const { store } = place();
+  const engine = await open(store, { machines: [listener] });
+  const actor = await engine.create(listener, "a", { input: {} });
+  await actor.send({ type: "go" });
+  const ground = { registration: register(listener), actor: actor.address, reader: store, enclose: <T>(act: () => T) => act() };
+  return { ground, rows: store.journal(actor.address, { limit: 100 }) };
+}
+
 describe("a fold stops at the first entry that does not hold, and says which", () => {
   it.each<[string, (rows: JournalRow[]) => JournalRow[], string]>([
     ["is missing", (rows) => rows.toSpliced(1, 1), "entry 2 is missing"],
@@ -94,6 +117,7 @@ describe("a fold stops at the first entry that does not hold, and says which", (
       { event: '{"type":"engine.migrated","from":"1"}', cause: '{"kind":"engine"}' },
       "migrates from no version",
     ],
+    ["migrates by what somebody sent", { event: '{"type":"engine.migrated","from":"1"}' }, "other facts than its machine states"],
     ["is left out by nobody who may", { event: '{"type":"engine.discarded"}' }, "other facts than its machine states"],
   ])("one that %s", async (_, change, message) => {
     const { ground, rows } = await journal();
@@ -109,6 +133,17 @@ describe("a fold stops at the first entry that does not hold, and says which", (
   });
 });
 
+it("a fold stops at a timer that was not set, also where another was", async () => {
+  const { ground, rows } = await heard();
+  const fired = (timer: string) => {
+    const event = '{"type":"xstate.after.soon.listener.one"}';
+    const actions = '[{"type":"cancelTimer","id":"xstate.after.soon.listener.one"}]';
+    return fold(ground, forged(rows, 2, { cause: JSON.stringify({ kind: "timer", timer }), event, actions }));
+  };
+  expect([fired("listener/a:1:0").snapshot?.value, fired("listener/a:1:0").faults]).toEqual(["two", []]);
+  expect(fired("listener/a:1:1").faults).toMatchObject([{ code: "fold_mismatch", message: expect.stringContaining("was not set then") }]);
+});
+
 describe("a fold takes as it stands", () => {
   it("an entry of another version, which the chain alone holds", async () => {
     const { ground, rows } = await journal();
@@ -117,11 +152,30 @@ describe("a fold takes as it stands", () => {
     expect([snapshot, folded]).toEqual([undefined, { seq: 4, hash: old[3]?.hash, version: "0", effects: [], timers: [], faults: [] }]);
   });
 
-  it("an entry by which the engine left something out", async () => {
-    const { ground, rows } = await journal();
-    const discarded = { cause: '{"kind":"engine"}', event: '{"type":"engine.discarded"}', facts: "[]", actions: "[]" };
-    const { snapshot, seq, faults } = fold(ground, forged(rows, 3, discarded).slice(0, 3));
-    expect([snapshot?.context, seq, faults]).toEqual([{ count: 3, log: ["count.add"] }, 3, []]);
+  it("a migration from the version of the entry before it, and from no other", async () => {
+    const { ground, rows, row } = await journal();
+    const migrated = (from: string) => {
+      const event = { type: "engine.migrated", from, snapshot: JSON.parse(row?.snapshot ?? ""), effects: [], timers: [] };
+      const old = forged(rows.slice(0, 2), 1, { version: "0" });
+      return fold(ground, forged(old, 2, { cause: '{"kind":"engine"}', event: JSON.stringify(event) }));
+    };
+    expect([migrated("0").snapshot?.value, migrated("0").faults]).toEqual(["onceing", []]);
+    expect(migrated("7").faults).toMatchObject([{ code: "fold_mismatch", seq: 2, message: "entry 2 migrates from no version" }]);
+  });
+
+  it.each([
+    ["a notice", { kind: "engine" }, ["listener/a:1:0"]],
+    ["a timer, which ends", { kind: "timer", timer: "listener/a:1:0" }, []],
+  ])("an entry by which the engine left out %s, also of a machine that takes whatever comes", async (_, cause, timers) => {
+    const { ground, rows } = await heard();
+    const discarded = { cause: JSON.stringify(cause), event: '{"type":"engine.discarded"}' };
+    const folded = fold(ground, forged(rows, 2, discarded));
+    expect([folded.snapshot?.value, folded.snapshot?.context, folded.timers.map(({ key }) => key), folded.faults]).toEqual([
+      "one",
+      { heard: 0 },
+      timers,
+      [],
+    ]);
   });
 
   it("what says the same in another order", async () => {
