@@ -1,11 +1,12 @@
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { commitGroup, type Journaled } from "../../src/actor/commit.ts";
+import type { AnyStateMachine } from "xstate";
+import { commitGroup } from "../../src/actor/commit.ts";
 import { engineError } from "../../src/actor/error.ts";
-import { register } from "../../src/actor/registration.ts";
 import type { Store, StoreWriter } from "../../src/actor/store.ts";
 import type { Work } from "../../src/actor/work.ts";
 import { faultPoints, purityTrap } from "../../src/testing/index.ts";
+import { committing, creation, sent, setAside } from "./committing.ts";
 import { counter, gate, handlers, make, open, place, rejection, STORES } from "./counter.ts";
 import { timed } from "./timed.ts";
 
@@ -199,38 +200,27 @@ describe.each(STORES)("a fold (%s)", (kind) => {
   });
 });
 
-/** What an engine commits by, without the engine: what is remembered can be looked at. */
-function committing(store: Store, more: Partial<Journaled> = {}): Journaled {
-  const registrations = new Map([counter, timed].map((machine) => [machine.id, register(machine)]));
-  const size = { limit: 1_000_000, warnAt: 1_000_000, warn: () => {} };
-  const rules = { registrations, cascadeLimit: 100, enclose: <T>(act: () => T) => act(), now: () => 1000, size };
-  const common = { cache: new Map(), cacheLimit: 10, changed: "refuse" as const, probe: () => {} };
-  return { store, epoch: store.beginEpoch(1000), rules, ...common, ...more };
-}
-
-const creation = (id: string, machine = "counter"): Work => ({
-  ...{ kind: "create", machine, id, input: machine === "counter" ? { start: 0 } : {}, keys: [] },
-});
-const sent = (to: string, event: { type: string; [key: string]: unknown }): Work => ({ kind: "event", to, event });
+const machines = [counter, timed] as unknown as AnyStateMachine[];
+const counting = (id: string) => creation("counter", id, { start: 0 });
 const adding = (id: string): Work => sent(`counter/${id}`, { type: "count.add", by: 1 });
 
 describe.each(STORES)("the cache (%s)", (kind) => {
   it("holds the actors that were used last, up to its limit", () => {
-    const by = committing(place(kind).store, { cacheLimit: 2 });
+    const by = committing(place(kind).store, machines, { cacheLimit: 2 });
     const remembered = (...works: Work[]) => {
       commitGroup(by, works);
       return [...by.cache.keys()];
     };
-    for (const id of ["a", "b"]) remembered(creation(id));
-    expect(remembered(creation("c"))).toEqual(["counter/b", "counter/c"]);
+    for (const id of ["a", "b"]) remembered(counting(id));
+    expect(remembered(counting("c"))).toEqual(["counter/b", "counter/c"]);
     expect(remembered(adding("b"))).toEqual(["counter/c", "counter/b"]);
     expect(remembered(adding("a"))).toEqual(["counter/b", "counter/a"]);
-    expect(remembered(creation("d"), creation("e"), creation("f"))).toEqual(["counter/e", "counter/f"]);
+    expect(remembered(counting("d"), counting("e"), counting("f"))).toEqual(["counter/e", "counter/f"]);
   });
 
   it("that may hold nobody remembers nobody, and actors are read each time", () => {
-    const by = committing(place(kind).store, { cacheLimit: 0 });
-    commitGroup(by, [creation("a")]);
+    const by = committing(place(kind).store, machines, { cacheLimit: 0 });
+    commitGroup(by, [counting("a")]);
     expect([commitGroup(by, [adding("a")]).settled, by.cache.size]).toMatchObject([
       [{ ok: true, answer: { kind: "accepted", seq: 2 } }],
       0,
@@ -238,19 +228,16 @@ describe.each(STORES)("the cache (%s)", (kind) => {
   });
 
   it("does not hold who has ended or was set aside", () => {
-    const by = committing(place(kind).store);
-    commitGroup(by, [creation("a"), creation("b"), creation("c")]);
-    commitGroup(by, [
-      sent("counter/a", { type: "count.end" }),
-      { kind: "setAside", actor: "counter/b", code: "journal_damaged", message: "damaged" },
-    ]);
+    const by = committing(place(kind).store, machines);
+    commitGroup(by, [counting("a"), counting("b"), counting("c")]);
+    commitGroup(by, [sent("counter/a", { type: "count.end" }), setAside("counter/b")]);
     expect([...by.cache.keys()]).toEqual(["counter/c"]);
   });
 
   it.each(["commit.before", "commit.inside"] as const)("holds nobody behind a commit that failed at %s", (point) => {
     const points = faultPoints();
-    const by = committing(place(kind).store, { probe: points.probe });
-    commitGroup(by, [creation("a")]);
+    const by = committing(place(kind).store, machines, { probe: points.probe });
+    commitGroup(by, [counting("a")]);
     points.throwAt(point, new Error("disk"));
     expect(() => commitGroup(by, [adding("a")])).toThrow("disk");
     expect([by.cache.size, by.draft]).toEqual([0, undefined]);
@@ -260,8 +247,8 @@ describe.each(STORES)("the cache (%s)", (kind) => {
 
 it("the cache never decides: an actor that was written behind the engine's back is read again", () => {
   const { store, file } = place("sqlite");
-  const by = committing(store);
-  commitGroup(by, [creation("a")]);
+  const by = committing(store, machines);
+  commitGroup(by, [counting("a")]);
   const other = new Database(file as string);
   other.exec("UPDATE actors SET snapshot = '{'");
   other.close();
@@ -272,12 +259,12 @@ describe.each(STORES)("what a commit says that it changed (%s)", (kind) => {
   const nothing = { opened: [], closed: [], aborted: [], timers: [], timersEnded: false, quarantined: [], released: [], deleted: [] };
 
   it("is each thing of a group, once, and nothing of another group", () => {
-    const by = committing(place(kind).store);
+    const by = committing(place(kind).store, machines);
     const changed = (...works: Work[]) => {
       const { settled, entries, ...others } = commitGroup(by, works);
       return [settled.map(({ ok }) => ok), entries.map(({ actor, seq }) => `${actor} ${seq}`), others];
     };
-    expect(changed(creation("a"), creation("t", "timed"))).toEqual([[true, true], ["counter/a 1", "timed/t 1"], nothing]);
+    expect(changed(counting("a"), creation("timed", "t"))).toEqual([[true, true], ["counter/a 1", "timed/t 1"], nothing]);
     expect(changed(sent("counter/a", { type: "work.start", by: 1 }), sent("timed/t", { type: "absolute" }))).toMatchObject([
       [true, true],
       ["counter/a 2", "timed/t 2"],
@@ -294,19 +281,16 @@ describe.each(STORES)("what a commit says that it changed (%s)", (kind) => {
       ["counter/a 5", "timed/t 3"],
       { ...nothing, closed: ["counter/a:2:0"], timersEnded: true },
     ]);
-    expect(changed({ kind: "setAside", actor: "counter/a", code: "journal_damaged", message: "m" })).toEqual([
-      ...[[true], [], { ...nothing, quarantined: ["counter/a"] }],
-    ]);
+    expect(changed(setAside("counter/a"))).toEqual([...[[true], [], { ...nothing, quarantined: ["counter/a"] }]]);
     expect(changed({ kind: "release", actor: "counter/a", discard: false })).toEqual([[true], [], { ...nothing, released: ["counter/a"] }]);
   });
 
   it("is not what was asked for by who was then set aside", () => {
-    const by = committing(place(kind).store);
-    commitGroup(by, [creation("a"), creation("t", "timed")]);
-    const aside = (actor: string): Work => ({ kind: "setAside", actor, code: "journal_damaged", message: "m" });
+    const by = committing(place(kind).store, machines);
+    commitGroup(by, [counting("a"), creation("timed", "t")]);
     const { opened, timers, quarantined } = commitGroup(by, [
       ...[sent("counter/a", { type: "work.start", by: 1 }), sent("timed/t", { type: "absolute" })],
-      ...[aside("counter/a"), aside("timed/t")],
+      ...[setAside("counter/a"), setAside("timed/t")],
     ]);
     expect([opened, timers, quarantined]).toEqual([[], [], ["counter/a", "timed/t"]]);
     expect(by.store.actor("counter/a")).toMatchObject({ seq: 2, state: "working", quarantine: { code: "journal_damaged" } });

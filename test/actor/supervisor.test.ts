@@ -1,9 +1,12 @@
-import { expect, it } from "vitest";
-import { setup } from "xstate";
+import { describe, expect, it } from "vitest";
+import { assign, setup } from "xstate";
 import { z } from "zod";
 import { effect } from "../../machines/action.ts";
+import { commitGroup } from "../../src/actor/commit.ts";
 import { openEngine } from "../../src/actor/engine.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import { committing, creation, sent, setAside } from "./committing.ts";
+import { nothing, thing } from "./thing.ts";
 
 const empty = z.strictObject({});
 const withEffect = z.strictObject({ output: z.null(), effect: z.string() });
@@ -82,4 +85,75 @@ it("an actor whose supervisor is not there is set aside all the same", async () 
   await working.send({ type: "work.start" });
   await expect(working.waitFor(() => false)).rejects.toMatchObject({ code: "actor_quarantined" });
   await engine.close();
+});
+
+describe("a supervisor", () => {
+  const notice = { "engine.quarantined": z.looseObject({}), "engine.released": z.looseObject({}) };
+  const note = assign({ log: ({ context, event: { stamp: _, ...event } }: any) => [...context.log, event] });
+
+  /** It notes what it is told until it has ended. */
+  const warden = (events: object) => {
+    const on = Object.fromEntries(Object.keys(events).map((type) => [type, type === "go" ? ".end" : { actions: "note" }]));
+    const states = { watching: {}, end: { type: "final" } };
+    const config = { id: "warden", context: { log: [] }, initial: "watching", on, states };
+    return thing(config, { actions: { note }, schemas: { events } });
+  };
+  const ward = (supervisor: unknown) => thing({ id: "ward", on: { go: {} } }, { schemas: { supervisor } });
+
+  function watched({ events = { go: nothing, ...notice }, supervisor = () => "warden/w" }: { events?: object; supervisor?: unknown } = {}) {
+    const by = committing(memoryStore(), [warden(events), ward(supervisor)]);
+    commitGroup(by, [creation("warden", "w"), creation("ward", "a")]);
+    const log = () => JSON.parse(by.store.actor("warden/w")?.snapshot ?? "").context.log;
+    return { by, log };
+  }
+
+  it("is told what became of its actor, each time, and what set it aside", () => {
+    const { by, log } = watched();
+    commitGroup(by, [setAside("ward/a")]);
+    expect(log()).toEqual([{ type: "engine.quarantined", actor: "ward/a", code: "journal_damaged" }]);
+    commitGroup(by, [{ kind: "release", actor: "ward/a", discard: false }]);
+    expect(log().slice(1)).toEqual([{ type: "engine.released", actor: "ward/a" }]);
+    expect(JSON.parse(by.store.journal("warden/w", { limit: 9 })[1]?.cause ?? "")).toEqual({ kind: "engine" });
+  });
+
+  it("is told only that for which its machine has an event", () => {
+    const { by, log } = watched({ events: { go: nothing, "engine.released": z.looseObject({}) } });
+    commitGroup(by, [setAside("ward/a")]);
+    expect([log(), by.store.actor("warden/w")?.quarantine]).toEqual([[], null]);
+    commitGroup(by, [{ kind: "release", actor: "ward/a", discard: false }]);
+    expect(log()).toMatchObject([{ type: "engine.released" }]);
+  });
+
+  it("that has ended, or was set aside itself, is told nothing", () => {
+    for (const end of [sent("warden/w", { type: "go" }), setAside("warden/w")]) {
+      const { by, log } = watched();
+      commitGroup(by, [end]);
+      expect(commitGroup(by, [setAside("ward/a")])).toMatchObject({ settled: [{ ok: true }], quarantined: ["ward/a"], entries: [] });
+      expect(log()).toEqual([]);
+    }
+  });
+
+  it.each<[string, unknown]>([
+    ["no text", () => 7],
+    ["nothing", () => undefined],
+    ["an actor that is not there", () => "warden/none"],
+    [
+      "an error",
+      () => {
+        throw new Error("broken");
+      },
+    ],
+  ])("that is %s is nobody, and the actor is set aside all the same", (_, supervisor) => {
+    const { by, log } = watched({ supervisor });
+    expect(commitGroup(by, [setAside("ward/a")])).toMatchObject({ settled: [{ ok: true }], quarantined: ["ward/a"], entries: [] });
+    expect(log()).toEqual([]);
+  });
+
+  it("is the one that the input of its actor names", () => {
+    const input = z.strictObject({ watch: z.string() });
+    const told = thing({ id: "told" }, { schemas: { input, supervisor: (given: { watch: string }) => given.watch } });
+    const by = committing(memoryStore(), [warden({ go: nothing, ...notice }), told]);
+    commitGroup(by, [creation("warden", "w"), creation("warden", "v"), creation("told", "a", { watch: "warden/v" })]);
+    expect(commitGroup(by, [setAside("told/a")]).entries).toMatchObject([{ actor: "warden/v" }]);
+  });
 });
