@@ -220,7 +220,7 @@ export class Draft {
   /** A released actor of another version, as it is read now. */
   readmit(registration: Registration, row: ActorRow): Known {
     const back = older(this, registration, row);
-    if (back.kind === "live") this.actors.set(row.address, back);
+    this.actors.set(row.address, back);
     return back;
   }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { Draft } from "../../src/actor/draft.ts";
+import { Draft, type Live } from "../../src/actor/draft.ts";
 import { PAGE } from "../../src/actor/page.ts";
 import { register } from "../../src/actor/registration.ts";
-import type { Store, StoreWriter } from "../../src/actor/store.ts";
+import type { EffectRow, Store, StoreWriter } from "../../src/actor/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { actorRow, answerRow, digestOf, effectRow, entryRow, letterRow, timerRow } from "../../src/testing/store-row.ts";
 import { counter, make, open, place } from "./counter.ts";
@@ -171,11 +171,49 @@ describe("what a draft reads", () => {
     expect([fork.entryOf("m/b", 2)?.actor, fork.entryOf("m/c", 2), fork.entryOf("m/c", 1)?.seq]).toEqual(["m/b", undefined, 1]);
   });
 
+  it("of a creation is whole, also where it is large and of this group", () => {
+    const root = new Draft(ground(stored()));
+    const event = { type: "go", text: "x".repeat(70_000) };
+    const { event: column } = root.append("m/a", { seq: 0, hash: "" }, { ...content, event });
+    expect(column).toContain("$blob");
+    for (const draft of [root, root.fork()]) expect(JSON.parse(draft.creationOf("m/a")?.event ?? "")).toEqual(event);
+  });
+
+  it("says who has ended and who was deleted, also of machines that this program does not have", () => {
+    const store = stored((writer) => {
+      for (const address of ["m/a", "m/b"]) {
+        writer.putActor(actorRow(address, { status: "final" }));
+        writer.appendEntry(entryRow(address, 1));
+      }
+      writer.putActor(actorRow("m/c"));
+      writer.deleteActor("m/b", 1);
+    });
+    const root = new Draft(ground(store));
+    for (const draft of [root, root.fork()]) {
+      expect(["m/a", "m/b", "m/c"].map((address) => draft.isFinal(address))).toEqual([true, false, false]);
+      expect(["m/a", "m/b", "m/c"].map((address) => draft.isDeleted(address))).toEqual([false, true, false]);
+    }
+  });
+
   it("of the answers is each actor's own", () => {
     const draft = new Draft(ground(stored()));
     draft.recordAnswer(answerRow("m/a", "key"));
     expect([draft.answer("m/b", "key"), draft.answer("m/a", "other")]).toEqual([undefined, undefined]);
   });
+});
+
+it("an effect that is replaced is another one to its actor and to the store, and no other is", async () => {
+  const { store } = place();
+  const engine = await open(store, { effects: { silent: () => new Promise(() => {}) } });
+  const actor = await make(engine);
+  for (let time = 0; time < 2; time++) await actor.send({ type: "silent.start" });
+  const draft = new Draft(ground(store));
+  const live = draft.actor(actor.address) as Live;
+  const [first, second] = live.effects as [EffectRow, EffectRow];
+  const replaced = { ...first, state: "exhausted" } as const;
+  draft.replaceEffect(live, replaced);
+  expect((draft.actor(actor.address) as Live).effects).toEqual([replaced, second]);
+  expect([...draft.effects]).toEqual([[first.key, replaced]]);
 });
 
 describe("letters", () => {
