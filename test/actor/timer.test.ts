@@ -1,10 +1,15 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import type { Answer } from "../../src/actor/answer.ts";
 import type { Engine } from "../../src/actor/engine.ts";
 import type { Store } from "../../src/actor/store.ts";
+import { Timers } from "../../src/actor/timer.ts";
+import type { Work } from "../../src/actor/work.ts";
 import { openActors } from "../../src/actors.ts";
+import { memoryStore } from "../../src/store/memory.ts";
 import { faultPoints, runChild } from "../../src/testing/index.ts";
+import { timerRow } from "../../src/testing/store-row.ts";
 import { gate, journal, open, place, rejection, STORES, temporary } from "./counter.ts";
 import { flushed } from "./held.ts";
 import { DAY_MS, fired, makeTimed, openTimed, pass, SECOND_MS, settableClock, timed, WAIT_MS } from "./timed.ts";
@@ -253,6 +258,147 @@ describe.each(STORES)("a restart (%s)", (kind) => {
     const engine = await openTimed(store, clock);
     await flushed();
     expect(logOf(engine)).toEqual(["second", "first"].map((region) => `xstate.after.absolute.timed.both.${region}.on`));
+  });
+});
+
+describe("who waits for timers", () => {
+  const taken: Answer = { kind: "ignored" };
+
+  /** Over timers that are due at these times, by their numbers; each that fires is noted, and its row ends as by a commit. */
+  function waiting(dueMs: readonly number[], fails: () => Answer | undefined = () => undefined) {
+    const store = memoryStore();
+    const epoch = store.beginEpoch(0);
+    const set = (key: string, at: number) => {
+      const row = timerRow(key, { dueMs: at });
+      store.write(epoch, (writer) => writer.putTimer(row));
+      return row;
+    };
+    const end = (key: string) => store.write(epoch, (writer) => writer.deleteTimer(key));
+    for (const [index, at] of dueMs.entries()) set(`${index}`, at);
+    const clock = settableClock(0);
+    const fired: [key: string, ms: number][] = [];
+    const submit = async (work: Work): Promise<Answer> => {
+      const key = work.kind === "timer" ? work.timer : "";
+      fired.push([key, clock.now()]);
+      const failed = fails();
+      if (!failed) end(key);
+      return failed ?? taken;
+    };
+    return { timers: new Timers({ reader: store, clock, submit }), clock, fired, set, end };
+  }
+
+  it("waits for the first, then for the next, and for nothing once there is none", async () => {
+    const { timers, clock, fired } = waiting([1000, 400]);
+    timers.open();
+    for (const ms of [400, 600, DAY_MS]) await pass(clock, ms);
+    expect([fired, clock.asked]).toEqual([
+      [
+        ["1", 400],
+        ["0", 1000],
+      ],
+      [400, 600],
+    ]);
+  });
+
+  it("fires what is due when it begins, without a wait", async () => {
+    const { timers, clock, fired } = waiting([-5, 0]);
+    timers.open();
+    await flushed();
+    expect([fired, clock.asked]).toEqual([
+      [
+        ["0", 0],
+        ["1", 0],
+      ],
+      [],
+    ]);
+  });
+
+  it("looks at the clock each minute", async () => {
+    const { timers, clock, fired } = waiting([150_000]);
+    timers.open();
+    for (const ms of [60_000, 60_000, 30_000]) await pass(clock, ms);
+    expect([fired, clock.asked]).toEqual([[["0", 150_000]], [60_000, 60_000, 30_000]]);
+  });
+
+  it("takes no notice before it begins, nor after its end, and begins once", async () => {
+    const { timers, clock, fired, set } = waiting([]);
+    timers.changed([set("early", 5)], false);
+    expect(clock.asked).toEqual([]);
+    timers.open();
+    timers.open();
+    expect(clock.asked).toEqual([5]);
+    timers.close();
+    timers.open();
+    timers.changed([set("late", 1)], true);
+    await pass(clock, DAY_MS);
+    expect([fired, clock.asked]).toEqual([[], [5]]);
+  });
+
+  it("waits anew for one that is due before, and for no other", async () => {
+    const { timers, clock, fired, set } = waiting([1000]);
+    timers.open();
+    timers.changed([set("later", 2000), set("same", 1000)], false);
+    expect(clock.asked).toEqual([1000]);
+    timers.changed([set("b", 700), set("a", 300), set("c", 900)], false);
+    expect(clock.asked).toEqual([1000, 300]);
+    for (const ms of [300, 400, 200, 100, 1000]) await pass(clock, ms);
+    expect(fired.map(([key, ms]) => `${key} ${ms}`)).toEqual(["a 300", "b 700", "c 900", "0 1000", "same 1000", "later 2000"]);
+  });
+
+  it("waits for the next where the one that it waited for has ended, and for nothing where there is none", async () => {
+    const { timers, clock, end } = waiting([1000, 5000]);
+    timers.open();
+    end("0");
+    timers.changed([], true);
+    expect(clock.asked).toEqual([1000, 5000]);
+    end("1");
+    timers.changed([], true);
+    timers.changed([], true);
+    await pass(clock, DAY_MS);
+    expect(clock.asked).toEqual([1000, 5000]);
+  });
+
+  it.each<[string, () => Answer]>([
+    [
+      "storage fails",
+      () => {
+        throw new Error("disk");
+      },
+    ],
+    ["the root was lost", () => ({ kind: "refused", code: "not_owner", message: "" })],
+  ])("tries again after a second where %s, and not before", async (_, fail) => {
+    let isFailing = true;
+    const { timers, clock, fired } = waiting([0], () => (isFailing ? fail() : undefined));
+    timers.open();
+    await flushed();
+    await pass(clock, 999);
+    expect(fired).toEqual([["0", 0]]);
+    isFailing = false;
+    await pass(clock, 1);
+    expect([fired, clock.asked]).toEqual([
+      [
+        ["0", 0],
+        ["0", 1000],
+      ],
+      [1000],
+    ]);
+  });
+
+  it("waits no time for one that is set and due already", async () => {
+    const { timers, clock, fired, set } = waiting([]);
+    timers.open();
+    timers.changed([set("past", -5)], false);
+    await pass(clock, 0);
+    expect([fired, clock.asked]).toEqual([[["past", 0]], [0]]);
+  });
+
+  it("fires no more once it has ended, also between two pages", async () => {
+    const { timers, fired, clock } = waiting(Array.from({ length: 501 }, () => 0));
+    timers.open();
+    timers.close();
+    await flushed();
+    await pass(clock, DAY_MS);
+    expect([fired.length, clock.asked]).toEqual([500, []]);
   });
 });
 
