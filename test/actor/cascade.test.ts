@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
+import type { AnyStateMachine } from "xstate";
+import { commitGroup } from "../../src/actor/commit.ts";
+import type { Rules } from "../../src/actor/rules.ts";
+import type { Work } from "../../src/actor/work.ts";
+import { memoryStore } from "../../src/store/memory.ts";
 import { faultPoints } from "../../src/testing/index.ts";
+import { committing, creation, sent } from "./committing.ts";
 import { counter, gate, journal, make, open, place, rejection, STORES } from "./counter.ts";
 
 const dead = (letter: object) => [expect.objectContaining(letter)];
@@ -180,5 +186,84 @@ describe.each(STORES)("a cascade (%s)", (kind) => {
     const actor = await make(engine);
     expect(await rejection(actor.send({ type: "count.create", id: "", start: 0, keys: [] }))).toMatchObject({ code: "input_invalid" });
     expect(actor.row().seq).toBe(1);
+  });
+});
+
+describe("a bound", () => {
+  const machines = [counter] as unknown as AnyStateMachine[];
+  const telling = (to: string) => sent("counter/a", { type: "count.tell", to, by: 1 });
+
+  /** A counter and what it answers to an event, by other rules than usual. */
+  function answered(event: Work, rules: (usual: Rules) => Partial<Rules>) {
+    const usual = committing(memoryStore(), machines);
+    commitGroup(usual, [creation("counter", "a", { start: 0 })]);
+    const by = { ...usual, rules: { ...usual.rules, ...rules(usual.rules) } };
+    const [settled] = commitGroup(by, [event]).settled;
+    return { settled, size: by.store.actor("counter/a")?.snapshot.length ?? 0 };
+  }
+
+  it("holds the transitions that one event leads to, to the last one", () => {
+    expect(answered(telling("counter/a"), () => ({ cascadeLimit: 2 })).settled).toMatchObject({ ok: true });
+    expect(answered(telling("counter/a"), () => ({ cascadeLimit: 1 })).settled).toMatchObject({
+      ok: false,
+      error: { code: "cascade_limit", details: { actor: "counter/a" } },
+    });
+  });
+
+  it("holds the snapshot of an actor, and warns of one, to the character", () => {
+    const add = sent("counter/a", { type: "count.add", by: 1 });
+    const { size } = answered(add, () => ({}));
+    const warned: [string, number][] = [];
+    const within = (limit: number, warnAt: number) =>
+      answered(add, () => ({ size: { limit, warnAt, warn: (actor, length) => void warned.push([actor, length]) } })).settled;
+    expect([within(size, size), warned]).toMatchObject([{ ok: true }, []]);
+    expect([within(size, size - 1), warned]).toMatchObject([{ ok: true }, [["counter/a", size]]]);
+    expect(within(size - 1, size)).toMatchObject({ ok: false, error: { code: "context_too_large", details: { actor: "counter/a" } } });
+  });
+});
+
+describe.each(STORES)("what a cascade writes (%s)", (kind) => {
+  const machines = [counter] as unknown as AnyStateMachine[];
+
+  it("is of one time and of the ownership that created its actor, which keeps both", () => {
+    const { store } = place(kind);
+    commitGroup(committing(store, machines), [creation("counter", "a", { start: 0 })]);
+    const usual = committing(store, machines);
+    const by = { ...usual, rules: { ...usual.rules, now: () => 2000 } };
+    const create = { type: "count.create", id: "b", start: 1, keys: ["k"] };
+    commitGroup(by, [sent("counter/a", create)]);
+    expect(store.actor("counter/a")).toMatchObject({ epoch: 1, createdMs: 1000, updatedMs: 2000, seq: 2 });
+    expect(store.actor("counter/b")).toMatchObject({ id: "b", epoch: 2, createdMs: 2000, updatedMs: 2000, seq: 1 });
+    expect(store.entries({ limit: 9 }).map(({ actor, seq, atMs }) => [actor, seq, atMs])).toEqual([
+      ["counter/a", 1, 1000],
+      ["counter/a", 2, 2000],
+      ["counter/b", 1, 2000],
+    ]);
+    expect(store.identities("counter/b")).toEqual(["k"]);
+  });
+
+  it.each<[string, object, string]>([
+    ["an address that somebody has", { id: "b", keys: [] }, "counter/b exists already"],
+    ["an address that somebody reserved", { id: "reserved", keys: [] }, "counter/reserved is owned or reserved by counter/b"],
+    ["a key that somebody has", { id: "c", keys: ["own", "k"] }, "the key k belongs to counter/b"],
+    ["a key that is the address of somebody", { id: "c", keys: ["counter/b"] }, "the key counter/b belongs to counter/b"],
+  ])("is nothing where it would give out %s, and says whose it is", (_, create, problem) => {
+    const by = committing(place(kind).store, machines);
+    const keyed = { ...creation("counter", "b", { start: 0 }), keys: ["k", "counter/reserved"] } as Work;
+    commitGroup(by, [creation("counter", "a", { start: 0 }), keyed]);
+    const { settled, entries } = commitGroup(by, [sent("counter/a", { type: "count.create", start: 0, ...create })]);
+    const { id } = create as { id: string };
+    expect(settled).toMatchObject([
+      { ok: false, error: { code: "identity_taken", message: problem, details: { actor: `counter/${id}` } } },
+    ]);
+    expect([entries, by.store.identity("own")]).toEqual([[], undefined]);
+  });
+
+  it("may be an address that its creator reserved", () => {
+    const by = committing(place(kind).store, machines);
+    commitGroup(by, [{ ...creation("counter", "a", { start: 0 }), keys: ["counter/mine"] } as Work]);
+    const create = { type: "count.create", id: "mine", start: 0, keys: [] };
+    expect(commitGroup(by, [sent("counter/a", create)]).settled).toMatchObject([{ ok: true }]);
+    expect(by.store.actor("counter/mine")).toMatchObject({ seq: 1, quarantine: null });
   });
 });
