@@ -15,6 +15,8 @@ export type {
   MachineSchemas,
   MigratedActor,
   Migration,
+  StandardResult,
+  StandardSchema,
   StoredActor,
   StoredEffect,
   StoredTimer,

@@ -1,13 +1,35 @@
 /** Declaration: what a machine tells the engine of itself, as `schemas` of `setup()`. Every word of it is checked by schema-check.ts. */
 
 import type { StateValue } from "xstate";
-import type { z } from "zod";
 import type { Json } from "./json.ts";
 import type { TimerPolicy } from "./store.ts";
 
+/**
+ * A schema of zod, or of any other library that implements [Standard Schema](https://standardschema.dev). It answers at once: one that
+ * gives a promise fits nothing.
+ */
+export interface StandardSchema<Output = any> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+  };
+}
+
+/** What a schema says of a value: the value as it is to be kept, or what is wrong with it. */
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | {
+      readonly issues: readonly {
+        readonly message: string;
+        readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+      }[];
+    };
+
 /** An effect type, declared in a machine's schemas: what it takes, which events bring its outcome, and its limits. */
 export interface EffectSchema {
-  readonly params: z.ZodType;
+  readonly params: StandardSchema;
   /**
    * Event that brings the handler's result, as `{ output, effect }`. Absent only for invoked promise logic, whose outcome is XState's
    * own event; `failed` and `aborted` are then absent too.
@@ -43,10 +65,10 @@ export interface EffectSchema {
 
 /** What `setup({ schemas })` of a durable machine must hold. Payload schemas describe an event or fact without its `type`. */
 export interface MachineSchemas {
-  readonly input: z.ZodType;
-  readonly context: z.ZodType;
-  readonly events: Readonly<Record<string, z.ZodType>>;
-  readonly facts: Readonly<Record<string, z.ZodType>>;
+  readonly input: StandardSchema;
+  readonly context: StandardSchema;
+  readonly events: Readonly<Record<string, StandardSchema>>;
+  readonly facts: Readonly<Record<string, StandardSchema>>;
   readonly effects?: Readonly<Record<string, EffectSchema>>;
   /** By name of a delay: what time without an owner does to its timers (ACT-8). Default `absolute`. */
   readonly delays?: Readonly<Record<string, TimerPolicy>>;

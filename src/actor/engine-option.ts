@@ -1,12 +1,12 @@
 /** Options of an engine: what it runs, and its bounds. */
 
 import type { AnyStateMachine, InputFrom } from "xstate";
-import { z } from "zod";
 import { type Clock, systemClock, wholeClock } from "./clock.ts";
 import type { Probe } from "./commit.ts";
 import { engineError } from "./error.ts";
 import type { EffectHandler } from "./handler.ts";
 import { machineOf } from "./input.ts";
+import { checkOwn, own } from "./own-schema.ts";
 import type { SizeRules } from "./rules.ts";
 import type { Enclosure } from "./transition.ts";
 
@@ -63,25 +63,26 @@ export interface CreateOptions<Machine extends AnyStateMachine> {
   readonly keys?: readonly string[];
 }
 
-const positive = z.int().min(1).optional();
+const positive = own.optional(own.int().check(own.minimum(1)));
+const orNone = own.optional(own.int().check(own.minimum(0)));
 const isObject = (value: unknown) => typeof value === "object" && value !== null;
 const isClock = (value: unknown) =>
   isObject(value) && (["now", "after"] as const).every((part) => typeof (value as Partial<Clock>)[part] === "function");
-const called = z.custom((value) => typeof value === "function", "is not a function").optional();
-const optionsSchema = z.strictObject({
-  machines: z.custom(Array.isArray, "is not a list of machines"),
-  effects: z.custom(isObject, "is not a record of handlers").optional(),
-  clock: z.custom(isClock, "is not a clock").optional(),
+const called = own.optional(own.custom((value) => typeof value === "function", "is not a function"));
+const optionsSchema = own.strictObject({
+  machines: own.custom(Array.isArray, "is not a list of machines"),
+  effects: own.optional(own.custom(isObject, "is not a record of handlers")),
+  clock: own.optional(own.custom(isClock, "is not a clock")),
   cascadeLimit: positive,
   groupLimit: positive,
   mailboxLimit: positive,
   // No timer of Node's waits longer: it would end at once.
-  closeGraceMs: z.int().min(0).max(2_147_483_647).optional(),
-  cacheLimit: z.int().min(0).optional(),
-  changed: z.enum(["refuse", "refold"]).optional(),
+  closeGraceMs: own.optional(own.int().check(own.minimum(0), own.maximum(2_147_483_647))),
+  cacheLimit: orNone,
+  changed: own.optional(own.enum(["refuse", "refold"])),
   contextLimit: positive,
-  contextWarning: z.int().min(0).optional(),
-  start: z.boolean().optional(),
+  contextWarning: orNone,
+  start: own.optional(own.boolean()),
   release: called,
   probe: called,
   enclose: called,
@@ -89,8 +90,9 @@ const optionsSchema = z.strictObject({
 
 /** The options with what is absent filled in. Throws `input_invalid` with the path. */
 export function completeOptions(given: EngineOptions): Required<EngineOptions> {
-  const issue = optionsSchema.safeParse(given).error?.issues[0];
-  if (issue) {
+  const checked = checkOwn(optionsSchema, given);
+  if (!checked.ok) {
+    const { issue } = checked;
     const path = [...issue.path, ...(issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [])].join(".") || "$";
     throw engineError("input_invalid", `the options are wrong at ${path}: ${issue.message}`, { details: { path } });
   }

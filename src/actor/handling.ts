@@ -11,11 +11,11 @@ import * as EffectClock from "effect/Clock";
 import * as Effect from "effect/Effect";
 import * as Fiber from "effect/Fiber";
 import * as Schedule from "effect/Schedule";
-import type { z } from "zod";
 import type { Answer } from "./answer.ts";
 import { putBlob } from "./blob.ts";
 import type { Clock } from "./clock.ts";
 import type { Probe } from "./commit.ts";
+import type { StandardSchema } from "./declaration.ts";
 import { effectClock } from "./effect-clock.ts";
 import { codeOf, engineError, HoldfastError, messageOf } from "./error.ts";
 import type { EffectHandler } from "./handler.ts";
@@ -44,7 +44,7 @@ export interface Job {
   readonly schema: EffectSchema;
   readonly handler: EffectHandler;
   /** Schema of the event that brings its result; none for invoked promise logic. */
-  readonly done: z.ZodType | undefined;
+  readonly done: StandardSchema | undefined;
   /** Aborted when the handler is asked to stop and still report. */
   readonly asked: AbortSignal;
   /** Aborted when the handler is interrupted, with the reason. */

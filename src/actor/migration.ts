@@ -6,16 +6,16 @@
  */
 
 import type { AnyMachineSnapshot, AnyStateNode } from "xstate";
-import { z } from "zod";
 import { MIGRATED } from "./declaration.ts";
 import { DELAY_LIMIT_MS, TIME_LIMIT_MS } from "./delay.ts";
 import { engineError, HoldfastError, messageOf } from "./error.ts";
 import { checkEvent } from "./input.ts";
 import { PAYLOAD_LIMIT } from "./journal.ts";
 import { copyOf, frozen, type Json, notJson } from "./json.ts";
+import { checkOwn, own } from "./own-schema.ts";
 import type { Registration, StoredActor } from "./registration.ts";
 import { EFFECTS_LIMIT, TIMERS_LIMIT } from "./request.ts";
-import { checkAgainst, firstIssue } from "./schema.ts";
+import { checkAgainst } from "./schema.ts";
 import { activeNodes } from "./scope.ts";
 import type { ActorRow, EffectRow, TimerRow } from "./store.ts";
 import { dehydrate, type Enclosure, type EngineEvent, hydrate, isFinal } from "./transition.ts";
@@ -46,22 +46,24 @@ export interface Moment {
   readonly sizeLimit?: number;
 }
 
-const plain = z.custom<Json>((value) => notJson(value) === undefined, "is not plain JSON");
-const timerSchema = z.object({
-  key: z.string().optional(),
-  id: z.string(),
-  event: z.looseObject({ type: z.string() }).and(plain),
-  delay: z.string(),
-  delayMs: z.number().int().min(0).max(DELAY_LIMIT_MS),
-  dueMs: z.number().int().min(0).max(TIME_LIMIT_MS).optional(),
+const text = own.string();
+const plain = own.custom<Json>((value) => notJson(value) === undefined, "is not plain JSON");
+const timerSchema = own.object({
+  key: own.optional(text),
+  id: text,
+  event: own.intersection(own.looseObject({ type: text }), plain),
+  delay: text,
+  delayMs: own.int().check(own.minimum(0), own.maximum(DELAY_LIMIT_MS)),
+  dueMs: own.optional(own.int().check(own.minimum(0), own.maximum(TIME_LIMIT_MS))),
 });
-const valueSchema: z.ZodType = z.lazy(() => z.union([z.string(), z.record(z.string(), valueSchema)]));
-const storedSchema = z.object({
+const valueSchema: own.ZodMiniType = own.lazy(() => own.union([text, own.record(text, valueSchema)]));
+const effectSchema = own.object({ key: own.optional(text), name: text, params: plain, scope: text });
+const storedSchema = own.object({
   value: valueSchema,
   context: plain,
-  historyValue: z.record(z.string(), z.array(z.looseObject({ id: z.string() }))).default({}),
-  timers: z.array(timerSchema).max(TIMERS_LIMIT),
-  effects: z.array(z.object({ key: z.string().optional(), name: z.string(), params: plain, scope: z.string() })).max(EFFECTS_LIMIT),
+  historyValue: own._default(own.record(text, own.array(own.looseObject({ id: text }))), {}),
+  timers: own.array(timerSchema).check(own.maxLength(TIMERS_LIMIT)),
+  effects: own.array(effectSchema).check(own.maxLength(EFFECTS_LIMIT)),
 });
 
 /** True where the machine declares a way from this version to its own. */
@@ -104,11 +106,8 @@ function applied(
     failed(registration, address, `the one from version ${version} ${problem}`, path, cause);
   try {
     // What it gives may run code of its own as well, where a property is read.
-    const parsed = storedSchema.safeParse(act());
-    if (!parsed.success) {
-      const { path, message } = firstIssue(parsed.error);
-      throw bad(`gives an actor that is wrong at ${path}: ${message}`, path);
-    }
+    const parsed = checkOwn(storedSchema, act());
+    if (!parsed.ok) throw bad(`gives an actor that is wrong at ${parsed.path}: ${parsed.message}`, parsed.path);
     const keys = (rows: readonly { readonly key?: string | undefined }[]) => rows.flatMap(({ key }) => key ?? []);
     for (const part of ["timers", "effects"] as const) {
       const known = new Set(keys(before[part]));

@@ -6,8 +6,7 @@
  */
 
 import type { AnyStateMachine } from "xstate";
-import { z } from "zod";
-import type { EffectSchema, MachineSchemas } from "./declaration.ts";
+import type { EffectSchema, MachineSchemas, StandardSchema } from "./declaration.ts";
 import { definitionOf } from "./definition.ts";
 import { checkedDelays, type DelayDeclaration, setTimers } from "./delay.ts";
 import { engineError, type HoldfastError } from "./error.ts";
@@ -47,8 +46,10 @@ export interface Registration {
   readonly reserved: ReadonlySet<string>;
 }
 
+const ANYTHING: StandardSchema = { "~standard": { version: 1, vendor: "holdfast", validate: (value) => ({ value }) } };
+
 /** Invoked promise logic whose machine declares no limits: tried once, as XState does, and again only after a crash. */
-const INVOKED: EffectSchema = { params: z.any(), delivery: "at_least_once", attempts: 1 };
+const INVOKED: EffectSchema = { params: ANYTHING, delivery: "at_least_once", attempts: 1 };
 
 /** Of machines that were registered before: the check and the digest of one walk all of it. */
 const registrations = new WeakMap<AnyStateMachine, Registration>();

@@ -1,4 +1,9 @@
-/** Schema check: what a machine passes as `schemas` to `setup()`. */
+/**
+ * Schema check: what a machine passes as `schemas` to `setup()`.
+ *
+ * Of a schema it proves that it is one; of an object schema of zod also that it leaves `type` and `stamp` to the engine. Any other schema
+ * that asks for these, or that gives a promise instead of an answer, is found out by the first value that is held against it.
+ */
 
 import type { AnyStateMachine } from "xstate";
 import { DISCARDED, type EffectSchema, ENGINE_ACTIONS, type MachineSchemas, MIGRATED } from "./declaration.ts";
@@ -7,7 +12,7 @@ import { isSchema } from "./schema.ts";
 import { definedIn } from "./structure.ts";
 import { compareVersions, isVersion } from "./version.ts";
 
-const SHOW_SCHEMA = "z.strictObject({ … }), from zod";
+const SHOW_SCHEMA = "z.strictObject({ … }), from zod, or another Standard Schema";
 const PARTS = ["input", "context", "events", "facts"] as const;
 const POLICIES: readonly unknown[] = ["absolute", "remaining", "restart"];
 /** No machine takes these: a fold knows by them what the engine has written by itself. */
@@ -39,8 +44,8 @@ export function checkSchemas(machine: AnyStateMachine, invoked: ReadonlySet<stri
     const isList = part === "events" || part === "facts";
     if (given === undefined)
       report(`schemas.${part}`, "is missing", isList ? `${part}: { "a.type": ${SHOW_SCHEMA} }` : `${part}: ${SHOW_SCHEMA}`);
-    else if (!isList && !isSchema(given)) report(`schemas.${part}`, "is not a zod schema", `write ${SHOW_SCHEMA}`);
-    else if (isList && !isRecord(given)) report(`schemas.${part}`, "is no record of zod schemas", `${part}: { "a.type": ${SHOW_SCHEMA} }`);
+    else if (!isList && !isSchema(given)) report(`schemas.${part}`, "is no schema", `write ${SHOW_SCHEMA}`);
+    else if (isList && !isRecord(given)) report(`schemas.${part}`, "is no record of schemas", `${part}: { "a.type": ${SHOW_SCHEMA} }`);
     else if (isList) checkTypes(part, given as Record<string, unknown>, report);
   }
   for (const part of ["refusal", "supervisor"] as const)
@@ -63,7 +68,7 @@ export function checkSchemas(machine: AnyStateMachine, invoked: ReadonlySet<stri
 
 function checkTypes(part: string, types: Record<string, unknown>, report: Report): void {
   for (const [type, schema] of Object.entries(types)) {
-    if (!isSchema(schema)) report(`schemas.${part}.${type}`, "is not a zod schema", `write ${SHOW_SCHEMA}`);
+    if (!isSchema(schema)) report(`schemas.${part}.${type}`, "is no schema", `write ${SHOW_SCHEMA}`);
     if (type === "" || type.includes("*")) report(`schemas.${part}.${type}`, "is a pattern and no type", "name the types one by one");
     if (part === "events" && OWN_TYPES.has(type))
       report(`schemas.events.${type}`, "is an entry that the engine writes by itself", "leave it out: no machine is asked about it");
@@ -79,7 +84,7 @@ function checkEffect(name: string, effect: EffectSchema, schemas: MachineSchemas
     return;
   }
   if ((ENGINE_ACTIONS as readonly string[]).includes(name)) report(path, "has the name of an action of the engine", "give it another name");
-  if (!isSchema(effect.params)) report(`${path}.params`, "is not a zod schema", `write ${SHOW_SCHEMA}`);
+  if (!isSchema(effect.params)) report(`${path}.params`, "is no schema", `write ${SHOW_SCHEMA}`);
   for (const part of Object.keys(effect))
     if (!EFFECT_PARTS.has(part))
       report(`${path}.${part}`, "is nothing that an effect declares", `the parts are ${[...EFFECT_PARTS].join(", ")}`);

@@ -10,8 +10,8 @@
 
 import { linkSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
 import { engineError } from "../actor/error.ts";
+import { own } from "../actor/own-schema.ts";
 import { errorCode, lookAt, readPrivateFile, syncDirectory, writePrivateFile } from "./private-file.ts";
 import { freshId } from "./root-id.ts";
 
@@ -24,20 +24,20 @@ export const UNNAMED_MARKER = /^\.holdfast-[0-9a-f-]{36}\.tmp$/;
 /** An owner's marker before it takes the place of the one before it. */
 const NEXT_MARKER = `${MARKER}.tmp`;
 
-const placeSchema = z.strictObject({ path: z.string(), dev: z.string(), ino: z.string() });
-const markerSchema = z.union([
-  z.strictObject({ schema: z.literal(1), rootId: z.uuidv7() }),
-  z.strictObject({
-    schema: z.literal(MARKER_SCHEMA),
-    rootId: z.uuidv7(),
+const placeSchema = own.strictObject({ path: own.string(), dev: own.string(), ino: own.string() });
+const markerSchema = own.union([
+  own.strictObject({ schema: own.literal(1), rootId: own.uuidv7() }),
+  own.strictObject({
+    schema: own.literal(MARKER_SCHEMA),
+    rootId: own.uuidv7(),
     place: placeSchema,
-    adopting: z.uuidv7().exactOptional(),
-    restoring: z.literal(true).exactOptional(),
+    adopting: own.exactOptional(own.uuidv7()),
+    restoring: own.exactOptional(own.literal(true)),
   }),
 ]);
 
 /** Where a root lives: its real path, and the identity of its directory, which survives a move within a file system. */
-export type Place = z.infer<typeof placeSchema>;
+export type Place = own.infer<typeof placeSchema>;
 
 export interface Marker {
   readonly rootId: string;

@@ -15,9 +15,9 @@
 import { readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import Database from "better-sqlite3";
-import { z } from "zod";
 import { type Clock, systemClock } from "../actor/clock.ts";
 import { engineError, type HoldfastError } from "../actor/error.ts";
+import { own } from "../actor/own-schema.ts";
 import { storageError } from "./connection.ts";
 import { createPrivateFile, errorCode, lookAt, writePrivateFile } from "./private-file.ts";
 import type { Root } from "./root.ts";
@@ -26,10 +26,10 @@ const LOCK = "owner.db";
 const HINTS = "owner.json";
 const HINTS_LIMIT_BYTES = 4096;
 
-const hintsSchema = z.object({ pid: z.int().positive(), startedMs: z.int(), program: z.string() });
+const hintsSchema = own.object({ pid: own.int().check(own.positive()), startedMs: own.int(), program: own.string() });
 
 /** Who the owner says it is. A hint for people: it may be stale, and nothing is decided by it. */
-export type OwnerHints = z.infer<typeof hintsSchema>;
+export type OwnerHints = own.infer<typeof hintsSchema>;
 
 export interface Ownership {
   /** Gives the root up. The lock file stays, for its absence would let two processes lock two files of one name. */

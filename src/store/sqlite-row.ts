@@ -6,7 +6,7 @@
  * Next: `sqlite-page.ts`.
  */
 
-import { z } from "zod";
+import { own } from "../actor/own-schema.ts";
 import type { ActorRow, Quarantine } from "../actor/store.ts";
 
 /** Columns of `actors`. */
@@ -26,12 +26,12 @@ export const BLOB = "ordinal, digest, length(bytes) AS size, stored_ms AS stored
 /** Columns of `tombstones`. */
 export const TOMBSTONE = "address, machine, version, state, seq, hash, deleted_ms AS deletedMs";
 
-const quarantineSchema = z.object({
-  code: z.string(),
-  message: z.string(),
-  atMs: z.number(),
-  event: z.string().exactOptional(),
-  source: z.string().exactOptional(),
+const quarantineSchema = own.object({
+  code: own.string(),
+  message: own.string(),
+  atMs: own.number(),
+  event: own.exactOptional(own.string()),
+  source: own.exactOptional(own.string()),
 });
 
 /** An actor's row with its quarantine still as text. */

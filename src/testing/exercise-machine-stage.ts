@@ -8,10 +8,9 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { type AnyStateMachine, setup } from "xstate";
-import { z } from "zod";
 import type { Clock } from "../actor/clock.ts";
 import type { Probe } from "../actor/commit.ts";
-import type { MachineSchemas } from "../actor/declaration.ts";
+import type { MachineSchemas, StandardSchema } from "../actor/declaration.ts";
 import { type Engine, openEngine } from "../actor/engine.ts";
 // The outbox loads it with its first handler, which would take longer than a path.
 import "../actor/handling.ts";
@@ -60,13 +59,21 @@ const FOREVER_MS = 2 ** 31 - 1;
 /** Marks the input of a stand-in that the stage makes itself. */
 const ABSENT = "holdfast.absent";
 
+function isAbsent(value: unknown): boolean {
+  return typeof value === "object" && value !== null && (value as { [ABSENT]?: unknown })[ABSENT] === true;
+}
+
+function schemaOf(validate: StandardSchema["~standard"]["validate"]): StandardSchema {
+  return { "~standard": { version: 1, vendor: "holdfast", validate } };
+}
+
 /** What is told to it must fit the machine that it stands for, and is taken no notice of. */
 function absentee({ id, schemas, config }: AnyStateMachine, supervisor: string): AnyStateMachine {
   const { input, events } = schemas as MachineSchemas;
   return setup({
     schemas: {
-      input: z.union([input, z.strictObject({ [ABSENT]: z.literal(true) })]),
-      context: z.strictObject({}),
+      input: schemaOf((value) => (isAbsent(value) ? { value } : input["~standard"].validate(value))),
+      context: schemaOf((value) => ({ value })),
       events,
       facts: {},
       supervisor: () => supervisor,

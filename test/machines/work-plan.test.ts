@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createActor } from "xstate";
 import { workPlan } from "../../machines/index.ts";
 import { PROPOSAL_LIMIT } from "../../machines/proposal.ts";
+import { checkAgainst } from "../../src/actor/schema.ts";
 import { cancelled, completed, failed } from "./sample.ts";
 import { type Event, inlineFunctions, type Row, restingStates, type Situation, Table } from "./table.ts";
 
@@ -262,8 +263,8 @@ describe("what a work plan is asked by its tags", () => {
 });
 
 describe("a proposal", () => {
-  const schema = table.registration.schemas.events["plan.propose"];
-  const fits = (changes: object) => schema?.safeParse({ proposal: { ...proposal, ...changes } }).success;
+  const schema = table.registration.schemas.events["plan.propose"]!;
+  const fits = (changes: object) => checkAgainst(schema, { proposal: { ...proposal, ...changes } }).ok;
   const many = (count: number) => Array.from({ length: count }, (_, index) => step(`step-${index + 1}`));
 
   it.each<[string, object]>([
