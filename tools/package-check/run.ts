@@ -166,6 +166,9 @@ try {
   check("Node 22 is there (tools/node22)", () => install22(node22));
   for (const { name, node } of nodes) {
     check(`\`npx holdfast --version\` on ${name}`, () => versionPrinted(node));
+    check(`\`holdfast demo\` on ${name}, whose processes are the command again`, () =>
+      complaintOf(run(node, [bin, "demo", ROOT], { cwd: project, env: { TMPDIR: folder }, timeoutMs: 120_000 })),
+    );
     for (const example of examples()) check(`docs/examples/${example} on ${name}`, () => runExample(example, node));
   }
   const old = olderNode();

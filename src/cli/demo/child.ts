@@ -6,12 +6,10 @@
  */
 
 import { type ChildProcess, fork } from "node:child_process";
-import { extname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { codedError } from "../../agent/error.ts";
 import { cliError } from "../error.ts";
 import { oneLine } from "../format.ts";
-import { DEMO_PROCESS } from "../self.ts";
+import { commandFile, DEMO_PROCESS } from "../self.ts";
 import type { Assignment, Go, Message } from "./message.ts";
 
 /** Without any sign of life for this long, a child counts as hanging. */
@@ -69,10 +67,9 @@ export class Child {
   #wake = () => {};
 
   constructor(letter: Letter, assignment: Assignment, signal: AbortSignal, passing: (message: Passing) => void) {
-    const bin = fileURLToPath(new URL(`../bin${extname(import.meta.url)}`, import.meta.url));
     this.letter = letter;
     this.#signal = signal;
-    this.#process = fork(bin, [DEMO_PROCESS, JSON.stringify(assignment)], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    this.#process = fork(commandFile(), [DEMO_PROCESS, JSON.stringify(assignment)], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
     this.#process.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_KEPT);
     });
