@@ -1,16 +1,5 @@
-/** A cold start with the engine: the next step of a stored actor. Says when the step is durable. Arguments: root, number of the event. */
+/** A cold start with the engine, of the machine whose schemas need no library. */
 
-import { writeSync } from "node:fs";
+import { start } from "./cold-engine.ts";
 
-const begun = performance.now();
-const { openActors } = await import("../../src/actors.ts");
-const imported = performance.now();
-const { step } = await import("../machine/step.ts");
-const { eventAt } = await import("../machine/event.ts");
-const [root = "", index] = process.argv.slice(2);
-const engine = await openActors({ root, machines: [step] });
-const opened = performance.now();
-const answer = await engine.get(step, "actor-0")?.send(eventAt(Number(index)));
-const parts = { importMs: imported - begun, openMs: opened - imported, stepMs: performance.now() - opened };
-writeSync(1, `${JSON.stringify({ kind: answer?.kind, ...parts })}\n`);
-await engine.close();
+await start(async () => (await import("../machine/plain-step.ts")).plainStep);

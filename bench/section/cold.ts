@@ -3,10 +3,11 @@
  * processes of their own that take turns.
  */
 
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createActor } from "xstate";
+import { bundle, bundlePackage } from "../../tools/build/bundle.ts";
+import { ROOT } from "../../tools/command.ts";
 import type { Bench, Section } from "../bench.ts";
 import { runProgram } from "../child/child.ts";
 import { createSteps, openSteps } from "../contestant/engine.ts";
@@ -17,50 +18,60 @@ import { naive } from "../machine/naive.ts";
 import { type Contestant, interleave, median } from "../measure.ts";
 import { databaseOf } from "../place.ts";
 
-const repository = fileURLToPath(new URL("../..", import.meta.url));
+/** What has both a contestant without a library for schemas, and one with zod. */
+const KINDS = ["", "_zod"] as const;
 
 export const cold: Section = {
   name: "cold",
   about: "from process start to the next step, as built JavaScript",
   async run(bench: Bench): Promise<void> {
-    const built = await build(bench);
-    const root = bench.place.fresh("cold");
-    const engine = await openSteps(root, "full");
-    await createSteps(engine, 1);
-    await engine.close();
-    const files = { naive: naiveStore(bench), naive_zod: naiveStore(bench) };
-    const parts: Parts[] = [];
-    const child = (name: string) => join(built, "bench", "child", `cold-${name}.child.js`);
-    const contestants: Contestant[] = [
-      { name: "engine", turn: (index) => startOf(child("engine"), [root, String(index)], parts) },
-      { name: "naive", turn: (index) => startOf(child("naive"), [files.naive, String(index)]) },
-      { name: "naive_zod", turn: (index) => startOf(child("naive"), [files.naive_zod, String(index), "zod"]) },
-      { name: "node", turn: () => startOf(child("bare"), []) },
-    ];
+    const child = await build(bench);
     const { starts } = bench.scale;
+    const roots = await Promise.all(KINDS.map(() => engineRoot(bench)));
+    const files = KINDS.map(() => naiveStore(bench));
+    const parts: Parts[][] = KINDS.map(() => []);
+    const contestants: Contestant[] = KINDS.flatMap((kind, at) => {
+      const argsOf = (place: string | undefined, index: number) => [place ?? "", String(index), kind.slice(1)];
+      return [
+        {
+          name: `engine${kind}`,
+          turn: (index: number) => startOf(child(`engine${kind.replace("_", "-")}`), argsOf(roots[at], index), parts[at]),
+        },
+        { name: `naive${kind}`, turn: (index: number) => startOf(child("naive"), argsOf(files[at], index)) },
+      ];
+    });
+    contestants.push({ name: "node", turn: () => startOf(child("bare"), []) });
     const results = await interleave(contestants, starts);
     for (const [name, samples] of results) bench.figures.sampled(`cold.${name}_ms`, "ms", samples);
-    for (const part of ["importMs", "openMs", "stepMs"] as const)
+    for (const [part, note] of Object.entries(PARTS) as [keyof typeof PARTS, string][])
       bench.figures.sampled(
         `cold.engine_${part.slice(0, -2)}_ms`,
         "ms",
-        parts.slice(1).map((one) => one[part]),
-        part === "importMs" ? "import of holdfast/actors alone" : undefined,
+        (parts[0] ?? []).slice(1).map((one) => one[part]),
+        note,
       );
-    const ms = (name: string) => median(results.get(name) ?? []);
-    bench.figures.counted("ratios.cold_start_vs_naive", "", ms("engine") / ms("naive"));
-    bench.figures.counted("ratios.cold_start_vs_naive_zod", "", ms("engine") / ms("naive_zod"), "a hand-written one that validates");
-    bench.faults.expectSteps("cold starts", databaseOf(root), 1, starts + 1);
-    for (const [name, file] of Object.entries(files)) checkNaive(bench, name, file, starts + 1);
+    const divide = (name: string, above: string, below: string, note: string) => {
+      const ms = (of: string) => median(results.get(of) ?? []);
+      bench.figures.counted(`ratios.${name}`, "", ms(above) / ms(below), note);
+    };
+    divide("cold_start_vs_naive", "engine", "naive", "neither loads a library for schemas; the engine validates");
+    divide("cold_start_vs_naive_zod", "engine_zod", "naive_zod", "both load zod");
+    divide("cold_start_zod_vs_naive", "engine_zod", "naive", "the engine loads zod, the naive one does not");
+    for (const [at, kind] of KINDS.entries()) {
+      bench.faults.expectSteps(`cold starts, engine${kind}`, databaseOf(roots[at] ?? ""), 1, starts + 1);
+      checkNaive(bench, `naive${kind}`, files[at] ?? "", starts + 1);
+    }
   },
 };
 
-interface Parts {
-  readonly kind: string;
-  readonly importMs: number;
-  readonly openMs: number;
-  readonly stepMs: number;
-}
+const PARTS = {
+  importMs: "import of holdfast/actors alone",
+  machineMs: "import of the machine",
+  openMs: "openActors",
+  stepMs: "send, until it is durable",
+};
+
+type Parts = Readonly<Record<keyof typeof PARTS, number>> & { readonly kind: string };
 
 /** From before the process starts until it says that its step is durable, in ms. */
 async function startOf(program: string, args: readonly string[], parts?: Parts[]): Promise<number> {
@@ -71,27 +82,25 @@ async function startOf(program: string, args: readonly string[], parts?: Parts[]
   return ended.firstOutputMs;
 }
 
-/** Compiles the package and the children, as the package is built, into a folder that finds the same dependencies. */
-async function build(bench: Bench): Promise<string> {
+/** Bundles the package as it is built, and the children beside it, into a folder that finds the same dependencies. Gives the children. */
+async function build(bench: Bench): Promise<(name: string) => string> {
   const folder = bench.place.fresh("built");
-  mkdirSync(folder);
-  const config = join(folder, "tsconfig.json");
-  const compilerOptions = {
-    noEmit: false,
-    noEmitOnError: false,
-    declaration: false,
-    rootDir: repository,
-    outDir: folder,
-    typeRoots: [join(repository, "node_modules", "@types")],
-  };
-  const include = ["machines", "src", "bench/child/cold-*.child.ts"].map((path) => join(repository, path));
-  writeFileSync(config, JSON.stringify({ extends: join(repository, "tsconfig.json"), compilerOptions, include }));
-  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-  symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
-  const compiler = join(repository, "node_modules", "typescript", "bin", "tsc");
-  const ended = await runProgram(process.execPath, [compiler, "-p", config]);
-  if (ended.code !== 0) throw new Error(`the package cannot be built: ${ended.stdout}${ended.stderr}`);
-  return folder;
+  await bundlePackage(join(folder, "dist"));
+  for (const name of ["engine", "engine-zod", "naive", "bare"])
+    await bundle({ child: `bench/child/cold-${name}.child.ts` }, join(folder, name));
+  // With its exports the children find the package by its name.
+  copyFileSync(join(ROOT, "package.json"), join(folder, "package.json"));
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  return (name) => join(folder, name, "child.js");
+}
+
+/** A root with one actor. */
+async function engineRoot(bench: Bench): Promise<string> {
+  const root = bench.place.fresh("cold");
+  const engine = await openSteps(root, "full");
+  await createSteps(engine, 1);
+  await engine.close();
+  return root;
 }
 
 function naiveStore(bench: Bench): string {
