@@ -12,7 +12,7 @@ import { engineError, HoldfastError, messageOf } from "./error.ts";
 import { checkEvent } from "./input.ts";
 import { PAYLOAD_LIMIT } from "./journal.ts";
 import { copyOf, frozen, type Json, notJson } from "./json.ts";
-import { checkOwn, own } from "./own-schema.ts";
+import { checkOwn, later, own } from "./own-schema.ts";
 import type { Registration, StoredActor } from "./registration.ts";
 import { EFFECTS_LIMIT, TIMERS_LIMIT } from "./request.ts";
 import { checkAgainst } from "./schema.ts";
@@ -46,24 +46,26 @@ export interface Moment {
   readonly sizeLimit?: number;
 }
 
-const text = own.string();
-const plain = own.custom<Json>((value) => notJson(value) === undefined, "is not plain JSON");
-const timerSchema = own.object({
-  key: own.optional(text),
-  id: text,
-  event: own.intersection(own.looseObject({ type: text }), plain),
-  delay: text,
-  delayMs: own.int().check(own.minimum(0), own.maximum(DELAY_LIMIT_MS)),
-  dueMs: own.optional(own.int().check(own.minimum(0), own.maximum(TIME_LIMIT_MS))),
-});
-const valueSchema: own.ZodMiniType = own.lazy(() => own.union([text, own.record(text, valueSchema)]));
-const effectSchema = own.object({ key: own.optional(text), name: text, params: plain, scope: text });
-const storedSchema = own.object({
-  value: valueSchema,
-  context: plain,
-  historyValue: own._default(own.record(text, own.array(own.looseObject({ id: text }))), {}),
-  timers: own.array(timerSchema).check(own.maxLength(TIMERS_LIMIT)),
-  effects: own.array(effectSchema).check(own.maxLength(EFFECTS_LIMIT)),
+const storedSchema = later(() => {
+  const text = own.string();
+  const plain = own.custom<Json>((value) => notJson(value) === undefined, "is not plain JSON");
+  const timer = own.object({
+    key: own.optional(text),
+    id: text,
+    event: own.intersection(own.looseObject({ type: text }), plain),
+    delay: text,
+    delayMs: own.int().check(own.minimum(0), own.maximum(DELAY_LIMIT_MS)),
+    dueMs: own.optional(own.int().check(own.minimum(0), own.maximum(TIME_LIMIT_MS))),
+  });
+  const effect = own.object({ key: own.optional(text), name: text, params: plain, scope: text });
+  const value: own.ZodMiniType = own.lazy(() => own.union([text, own.record(text, value)]));
+  return own.object({
+    value,
+    context: plain,
+    historyValue: own._default(own.record(text, own.array(own.looseObject({ id: text }))), {}),
+    timers: own.array(timer).check(own.maxLength(TIMERS_LIMIT)),
+    effects: own.array(effect).check(own.maxLength(EFFECTS_LIMIT)),
+  });
 });
 
 /** True where the machine declares a way from this version to its own. */
@@ -106,7 +108,7 @@ function applied(
     failed(registration, address, `the one from version ${version} ${problem}`, path, cause);
   try {
     // What it gives may run code of its own as well, where a property is read.
-    const parsed = checkOwn(storedSchema, act());
+    const parsed = checkOwn(storedSchema(), act());
     if (!parsed.ok) throw bad(`gives an actor that is wrong at ${parsed.path}: ${parsed.message}`, parsed.path);
     const keys = (rows: readonly { readonly key?: string | undefined }[]) => rows.flatMap(({ key }) => key ?? []);
     for (const part of ["timers", "effects"] as const) {

@@ -11,7 +11,7 @@ import type { Draft } from "./draft.ts";
 import { engineError, HoldfastError } from "./error.ts";
 import { inflated } from "./journal.ts";
 import { WAITING } from "./letter.ts";
-import { checkOwn, own } from "./own-schema.ts";
+import { checkOwn, later, own } from "./own-schema.ts";
 import { PAGE, pages } from "./page.ts";
 import type { ActorRow, JournalRow, StoreReader } from "./store.ts";
 import type { Work } from "./work.ts";
@@ -66,19 +66,16 @@ const BLOB_AGE_MIN_MS = HOUR_MS;
 /** Entries that go in one commit, where no actor alone has more. */
 const PIECE_ENTRIES = 5000;
 
-const ageMs = own.optional(own.int().check(own.minimum(0)));
-const policySchema = own.strictObject({
-  finalMs: ageMs,
-  machines: own.optional(own.array(own.string())),
-  states: own.optional(own.array(own.string())),
-  keysMs: ageMs,
-  deadLettersMs: ageMs,
-  blobsMs: own.optional(own.int().check(own.minimum(BLOB_AGE_MIN_MS))),
+const policySchema = later(() => {
+  const ageMs = own.optional(own.int().check(own.minimum(0)));
+  const names = own.optional(own.array(own.string()));
+  const blobsMs = own.optional(own.int().check(own.minimum(BLOB_AGE_MIN_MS)));
+  return own.strictObject({ finalMs: ageMs, machines: names, states: names, keysMs: ageMs, deadLettersMs: ageMs, blobsMs });
 });
 
 /** Removes what the policy lets go, in many small commits; of actors, each with its group. Throws `input_invalid`. */
 export async function retain(duties: Duties, policy: RetentionPolicy, groupOf: GroupOf = (row) => [row]): Promise<Retained> {
-  const checked = checkOwn(policySchema, policy);
+  const checked = checkOwn(policySchema(), policy);
   if (!checked.ok)
     throw engineError("input_invalid", `the policy is wrong at ${checked.path}: ${checked.message}`, { details: { path: checked.path } });
   const nowMs = duties.now();

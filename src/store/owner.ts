@@ -12,24 +12,28 @@
  * Next: `root-store.ts`.
  */
 
-import { readFileSync, renameSync, rmSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import Database from "better-sqlite3";
 import { type Clock, systemClock } from "../actor/clock.ts";
 import { engineError, type HoldfastError } from "../actor/error.ts";
-import { own } from "../actor/own-schema.ts";
+import { later, own } from "../actor/own-schema.ts";
 import { storageError } from "./connection.ts";
-import { createPrivateFile, errorCode, lookAt, writePrivateFile } from "./private-file.ts";
+import { createPrivateFile, errorCode, lookAt } from "./private-file.ts";
 import type { Root } from "./root.ts";
 
 const LOCK = "owner.db";
 const HINTS = "owner.json";
 const HINTS_LIMIT_BYTES = 4096;
 
-const hintsSchema = own.object({ pid: own.int().check(own.positive()), startedMs: own.int(), program: own.string() });
+const hintsSchema = later(() => own.object({ pid: own.int().check(own.positive()), startedMs: own.int(), program: own.string() }));
 
 /** Who the owner says it is. A hint for people: it may be stale, and nothing is decided by it. */
-export type OwnerHints = own.infer<typeof hintsSchema>;
+export interface OwnerHints {
+  readonly pid: number;
+  readonly startedMs: number;
+  readonly program: string;
+}
 
 export interface Ownership {
   /** Gives the root up. The lock file stays, for its absence would let two processes lock two files of one name. */
@@ -70,7 +74,7 @@ export function readOwnerHints(root: Pick<Root, "path">): OwnerHints | undefined
   try {
     const found = lookAt(path);
     if (!found?.isFile() || found.size > HINTS_LIMIT_BYTES) return undefined;
-    return hintsSchema.parse(JSON.parse(readFileSync(path, "utf8")));
+    return hintsSchema().parse(JSON.parse(readFileSync(path, "utf8")));
   } catch {
     return undefined;
   }
@@ -111,7 +115,8 @@ function writeHints(root: Root, hints: OwnerHints): void {
   const unnamed = `${path}.tmp`;
   try {
     rmSync(unnamed, { force: true });
-    writePrivateFile(unnamed, `${JSON.stringify(hints)}\n`);
+    // Not synced: what a power failure leaves of a hint is no hint, and each start would wait for the disk.
+    writeFileSync(unnamed, `${JSON.stringify(hints)}\n`, { flag: "wx", mode: 0o600 });
     renameSync(unnamed, path);
   } catch {
     // Hints are a courtesy: a full disk must not cost the ownership. Better none than those of an earlier owner.

@@ -6,7 +6,7 @@
  * Next: `sqlite-page.ts`.
  */
 
-import { own } from "../actor/own-schema.ts";
+import { later, own } from "../actor/own-schema.ts";
 import type { ActorRow, Quarantine } from "../actor/store.ts";
 
 /** Columns of `actors`. */
@@ -26,12 +26,9 @@ export const BLOB = "ordinal, digest, length(bytes) AS size, stored_ms AS stored
 /** Columns of `tombstones`. */
 export const TOMBSTONE = "address, machine, version, state, seq, hash, deleted_ms AS deletedMs";
 
-const quarantineSchema = own.object({
-  code: own.string(),
-  message: own.string(),
-  atMs: own.number(),
-  event: own.exactOptional(own.string()),
-  source: own.exactOptional(own.string()),
+const quarantineSchema = later(() => {
+  const text = own.string();
+  return own.object({ code: text, message: text, atMs: own.number(), event: own.exactOptional(text), source: own.exactOptional(text) });
 });
 
 /** An actor's row with its quarantine still as text. */
@@ -45,7 +42,7 @@ export function readActor<Row extends ActorRow>(row: StoredActor<Row>): Row {
 /** A quarantine record that cannot be read keeps its actor aside all the same. */
 function readQuarantine(text: string): Quarantine {
   try {
-    return quarantineSchema.parse(JSON.parse(text));
+    return quarantineSchema().parse(JSON.parse(text));
   } catch {
     return { code: "journal_damaged", message: "The record of why this actor was set aside cannot be read.", atMs: 0 };
   }
