@@ -27,7 +27,8 @@ const words = later(() => z.locales.en().localeError);
 
 /** A value by a schema of the engine's own. */
 export function checkOwn<Schema extends z.ZodMiniType>(schema: Schema, value: unknown): OwnFit<z.infer<Schema>> {
-  const { data, error } = z.safeParse(schema, value, { error: (issue) => words()(issue) });
+  // By a walk over the schema: to write and compile a function for it, as zod would, takes longer than the few uses that it has.
+  const { data, error } = z.safeParse(schema, value, { error: (issue) => words()(issue), jitless: true });
   const issue = error?.issues[0];
   if (!issue) return { ok: true, data: data as z.infer<Schema> };
   return { ok: false, issue, path: issue.path.join(".") || "$", message: issue.message };

@@ -11,7 +11,7 @@
 import { linkSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { engineError } from "../actor/error.ts";
-import { own } from "../actor/own-schema.ts";
+import { checkOwn, own } from "../actor/own-schema.ts";
 import { errorCode, lookAt, readPrivateFile, syncDirectory, writePrivateFile } from "./private-file.ts";
 import { freshId } from "./root-id.ts";
 
@@ -88,8 +88,8 @@ export function readMarker(directory: string): Marker | undefined {
   const schema = (value as { schema?: unknown } | null | undefined)?.schema;
   if (typeof schema === "number" && schema > MARKER_SCHEMA)
     throw engineError("schema_newer", `${path} has schema ${schema}; this program knows ${MARKER_SCHEMA}.`, { details: { path } });
-  const marker = markerSchema.safeParse(value);
-  if (!marker.success)
+  const marker = checkOwn(markerSchema, value);
+  if (!marker.ok)
     throw engineError("root_invalid", `${path} is not a marker: expected {"schema":${MARKER_SCHEMA},"rootId":"<uuid v7>","place":{…}}.`, {
       details: { path },
     });

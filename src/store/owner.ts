@@ -17,7 +17,7 @@ import { basename, join } from "node:path";
 import Database from "better-sqlite3";
 import { type Clock, systemClock } from "../actor/clock.ts";
 import { engineError, type HoldfastError } from "../actor/error.ts";
-import { later, own } from "../actor/own-schema.ts";
+import { checkOwn, later, own } from "../actor/own-schema.ts";
 import { storageError } from "./connection.ts";
 import { createPrivateFile, errorCode, lookAt } from "./private-file.ts";
 import type { Root } from "./root.ts";
@@ -74,7 +74,8 @@ export function readOwnerHints(root: Pick<Root, "path">): OwnerHints | undefined
   try {
     const found = lookAt(path);
     if (!found?.isFile() || found.size > HINTS_LIMIT_BYTES) return undefined;
-    return hintsSchema().parse(JSON.parse(readFileSync(path, "utf8")));
+    const hints = checkOwn(hintsSchema(), JSON.parse(readFileSync(path, "utf8")));
+    return hints.ok ? hints.data : undefined;
   } catch {
     return undefined;
   }

@@ -6,7 +6,7 @@
  * Next: `sqlite-page.ts`.
  */
 
-import { later, own } from "../actor/own-schema.ts";
+import { checkOwn, later, own } from "../actor/own-schema.ts";
 import type { ActorRow, Quarantine } from "../actor/store.ts";
 
 /** Columns of `actors`. */
@@ -42,8 +42,10 @@ export function readActor<Row extends ActorRow>(row: StoredActor<Row>): Row {
 /** A quarantine record that cannot be read keeps its actor aside all the same. */
 function readQuarantine(text: string): Quarantine {
   try {
-    return quarantineSchema().parse(JSON.parse(text));
+    const found = checkOwn(quarantineSchema(), JSON.parse(text));
+    if (found.ok) return found.data;
   } catch {
-    return { code: "journal_damaged", message: "The record of why this actor was set aside cannot be read.", atMs: 0 };
+    // Answered below.
   }
+  return { code: "journal_damaged", message: "The record of why this actor was set aside cannot be read.", atMs: 0 };
 }
