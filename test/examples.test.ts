@@ -100,6 +100,17 @@ describe("the examples in docs", () => {
     expect(linesOf("order-proof.ts")).toBeLessThan(20);
   });
 
+  it("prove handlers by a crash at each point of their commits and calls", async () => {
+    const names = await proved(() => import("../docs/examples/handler-proof.ts"));
+    expect(names).toHaveLength(10);
+    expect(new Set(names)).toEqual(
+      new Set([
+        "at least once: a card that is charged again under the same key is charged once",
+        "at most once: a letter is never posted twice, and is unsure only where the process died",
+      ]),
+    );
+  });
+
   it("prove that a backend keeps its contract, in under 20 lines", async () => {
     const names = await proved(() => import("../docs/examples/backend-proof.ts"));
     expect(names).toContain("comes to its end");
