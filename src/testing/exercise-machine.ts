@@ -79,11 +79,10 @@ export function exerciseMachine<Machine extends AnyStateMachine>(
       assert.equal(endless, undefined, endless);
     });
     test("has a way for each of its events to happen", async () => {
-      assert.deepEqual(found.withoutWay, [], "no variant is given for an event, and the engine does not make it");
+      assert.deepEqual(found.withoutWay, [], `no variant is given for ${found.withoutWay.join(", ")}, and the engine does not make it`);
     });
     test(`has paths that cover all of its ${plural(found.transitions, "transition")}, and its ${plural(found.guards, "guard")} both ways`, async () => {
-      const hint = found.isComplete ? "" : "; the limit was reached: give `serialize`, or fewer variants";
-      assert.deepEqual(found.uncovered, uncovered, `no path comes to it: give another variant or input${hint}`);
+      assert.deepEqual(found.uncovered, uncovered, uncoveredText(found, uncovered));
     });
     // What is wrong with it is said above; driving all of it would take hours.
     const chosen = choose(found.paths, endless === undefined ? atMost : Math.min(atMost ?? SOME, SOME));
@@ -110,6 +109,18 @@ export function exerciseMachine<Machine extends AnyStateMachine>(
 const PATHS = 1000;
 /** Paths that are driven of a machine that has no end. */
 const SOME = 20;
+
+/** What no path comes to and should, and what is covered though it need not be. */
+function uncoveredText({ uncovered, isComplete }: MachinePaths, expected: readonly string[]): string {
+  const missing = uncovered.filter((what) => !expected.includes(what));
+  const covered = expected.filter((what) => !uncovered.includes(what));
+  if (missing.length === 0 && covered.length === 0) return "`uncovered` lists this in another order";
+  const hint = isComplete ? "" : "; the limit was reached: give `serialize`, or fewer variants";
+  return [
+    ...(missing.length === 0 ? [] : [`no path comes to this: ${missing.join("; ")}: give another variant or input${hint}`]),
+    ...(covered.length === 0 ? [] : [`\`uncovered\` lists what is covered, or is not there: ${covered.join("; ")}`]),
+  ].join("\n");
+}
 
 /** Why a machine cannot be driven whole, where it cannot and nobody has said how much of it is enough. */
 function endlessness({ isComplete, paths }: MachinePaths, isCut: boolean, atMost: number | undefined): string | undefined {
