@@ -70,8 +70,9 @@ export async function tellingAll({ expects, page }: Clause, promise: string, ask
       `documented in: ${page} of the package holdfast, and at the type Backend`,
     ].join("\n");
     // Of an operator that compares, Node would append the difference to the message, which frameworks show by themselves.
-    const { actual, expected } = (error instanceof assert.AssertionError ? error : {}) as Partial<assert.AssertionError>;
-    const values = actual === undefined && expected === undefined ? {} : { actual, expected };
+    // That a condition is false and not true says nothing.
+    const values =
+      error instanceof assert.AssertionError && /equal/i.test(error.operator) ? { actual: error.actual, expected: error.expected } : {};
     throw Object.assign(new assert.AssertionError({ message, ...values, operator: "promise" }), { cause: error });
   }
 }

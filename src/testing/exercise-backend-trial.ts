@@ -141,9 +141,18 @@ export class Trial {
         run = this.holdfast.run(run.id);
         await this.#answer(run, event);
       } else if (event.type === "handoff.held" && run.handoff()?.id === event.handoffId) run = await this.#handedOff(run);
-      if (run.id !== before) assert(++continuations <= CONTINUATIONS, `continued ${CONTINUATIONS} times, the turn has not come to its end`);
+      if (run.id !== before)
+        assert(++continuations <= CONTINUATIONS, `continued ${CONTINUATIONS} times, the turn has not come to its end; ${this.#lastSaid()}`);
       after = event === "died" || run.id !== before ? 0 : event.cursor;
     }
+  }
+
+  /** What its last steps reported, for whoever asks why a turn has no end. */
+  #lastSaid(): string {
+    const last = this.seen.steps
+      .slice(-3)
+      .map(({ report }) => (report ? `${report.next} ${JSON.stringify(report.text ?? "").slice(0, 60)}` : "nothing"));
+    return `its last steps reported: ${last.join(", ")}`;
   }
 
   /** What comes next of a run that somebody must do something about. */

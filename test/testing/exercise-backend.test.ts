@@ -195,6 +195,16 @@ describe("the conformance suite of the backend contract", () => {
     expect(await broken(() => long)).toMatchObject({ "reports what fits the contract": expect.stringContaining("remainingSteps") });
     const endless = parts({ step: async () => ({ next: "continue" }) });
     expect(await broken(() => endless, { maxSteps: 3 })).toMatchObject({ "comes to its end": expect.stringContaining("after 3 steps") });
+    // It begins anew in each process, and so comes nowhere.
+    const forgetful = () => {
+      let part = 0;
+      return parts({ step: async () => ({ ...report(++part), remainingSteps: null }) });
+    };
+    expect(await broken(forgetful, { without: ["tools"] })).toMatchObject({
+      [handed]: expect.stringContaining(
+        'not come to its end; its last steps reported: continue "part 1", continue "part 1", continue "part 1"\n',
+      ),
+    });
   });
 });
 
