@@ -1,10 +1,13 @@
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { AnyStateMachine } from "xstate";
-import { commitGroup } from "../../src/actor/commit.ts";
+import type { Answer } from "../../src/actor/answer.ts";
+import { commitGroup, type Probe } from "../../src/actor/commit.ts";
+import type { Draft } from "../../src/actor/draft.ts";
 import { engineError } from "../../src/actor/error.ts";
 import type { Store, StoreWriter } from "../../src/actor/store.ts";
 import type { Work } from "../../src/actor/work.ts";
+import { memoryStore } from "../../src/store/memory.ts";
 import { faultPoints, purityTrap } from "../../src/testing/index.ts";
 import { committing, creation, sent, setAside } from "./committing.ts";
 import { counter, gate, handlers, make, open, place, rejection, STORES } from "./counter.ts";
@@ -255,6 +258,35 @@ it("the cache never decides: an actor that was written behind the engine's back 
   expect(commitGroup(by, [adding("a")]).settled).toMatchObject([{ answer: { kind: "refused", code: "actor_quarantined" } }]);
 });
 
+it("each fault point of a commit is given the entries that are at hand there", () => {
+  const told: [string, string[] | undefined][] = [];
+  const probe: Probe = (point, { entries }) => void told.push([point, entries?.map(({ actor, seq }) => `${actor} ${seq}`)]);
+  commitGroup(committing(memoryStore(), machines, { probe }), [counting("a"), adding("a")]);
+  const entries = ["counter/a 1", "counter/a 2"];
+  expect(told).toEqual([
+    ["commit.before", undefined],
+    ["commit.inside", entries],
+    ["commit.after", entries],
+  ]);
+});
+
+it.each([
+  ["9e18", Number.MAX_SAFE_INTEGER],
+  ["-9e18", Number.MIN_SAFE_INTEGER],
+])("a row with the number %s, which no store takes, is set aside with the nearest that one takes", (number, kept) => {
+  const { store, file } = place("sqlite");
+  const by = committing(store, machines);
+  commitGroup(by, [counting("a"), counting("b")]);
+  const other = new Database(file as string);
+  other.exec(`UPDATE actors SET created_ms = CAST(${number} AS INTEGER) WHERE id = 'a'`);
+  other.close();
+  expect(commitGroup(by, [adding("a"), adding("b")]).settled).toMatchObject([
+    { answer: { kind: "refused", code: "actor_quarantined" } },
+    { answer: { kind: "accepted" } },
+  ]);
+  expect(store.actor("counter/a")).toMatchObject({ createdMs: kept, quarantine: { code: "snapshot_damaged" } });
+});
+
 describe.each(STORES)("what a commit says that it changed (%s)", (kind) => {
   const nothing = { opened: [], closed: [], aborted: [], timers: [], timersEnded: false, quarantined: [], released: [], deleted: [] };
 
@@ -282,6 +314,12 @@ describe.each(STORES)("what a commit says that it changed (%s)", (kind) => {
       { ...nothing, closed: ["counter/a:2:0"], timersEnded: true },
     ]);
     expect(changed(setAside("counter/a"))).toEqual([...[[true], [], { ...nothing, quarantined: ["counter/a"] }]]);
+    commitGroup(by, [sent("timed/t", { type: "end" })]);
+    const deletion = (draft: Draft): Answer => {
+      draft.deleted.add("timed/t");
+      return { kind: "ignored" };
+    };
+    expect(changed({ kind: "row", apply: deletion })).toEqual([[true], [], { ...nothing, deleted: ["timed/t"] }]);
     expect(changed({ kind: "release", actor: "counter/a", discard: false })).toEqual([[true], [], { ...nothing, released: ["counter/a"] }]);
   });
 

@@ -3,6 +3,7 @@ import { assign, setup } from "xstate";
 import { z } from "zod";
 import { effect } from "../../machines/action.ts";
 import { commitGroup } from "../../src/actor/commit.ts";
+import type { Draft } from "../../src/actor/draft.ts";
 import { openEngine } from "../../src/actor/engine.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { committing, creation, sent, setAside } from "./committing.ts";
@@ -114,6 +115,22 @@ describe("a supervisor", () => {
     commitGroup(by, [{ kind: "release", actor: "ward/a", discard: false }]);
     expect(log().slice(1)).toEqual([{ type: "engine.released", actor: "ward/a" }]);
     expect(JSON.parse(by.store.journal("warden/w", { limit: 9 })[1]?.cause ?? "")).toEqual({ kind: "engine" });
+  });
+
+  it("is told also of damage that was found by work which failed", () => {
+    const { by, log } = watched();
+    by.store.write(by.epoch, (writer) => {
+      const row = writer.actor("ward/a");
+      if (row) writer.putActor({ ...row, snapshot: "{" });
+    });
+    by.cache.clear();
+    const failing = (draft: Draft): never => {
+      draft.actor("ward/a");
+      throw new Error("failed");
+    };
+    const { settled, quarantined } = commitGroup(by, [{ kind: "row", apply: failing }]);
+    expect([settled, quarantined]).toMatchObject([[{ ok: false, error: { message: "failed" } }], ["ward/a"]]);
+    expect(log()).toEqual([{ type: "engine.quarantined", actor: "ward/a", code: "snapshot_damaged" }]);
   });
 
   it("is told only that for which its machine has an event", () => {
