@@ -56,6 +56,14 @@ describe("the engine alone", () => {
     expect(loaded).not.toContain("@xstate/graph");
   });
 
+  it("brings the licence of the parts of zod that it contains", () => {
+    const texts = [...loadedBy("src/actors.js")]
+      .filter((name) => name.endsWith(".js"))
+      .map((name) => readFileSync(join(dist, name), "utf8"));
+    expect(texts.some((text) => text.includes("node_modules/zod/"))).toBe(true);
+    expect(readFileSync(join(dist, "chunk", "LICENSE-zod"), "utf8")).toContain("MIT License");
+  });
+
   it("finds what it loads later", async () => {
     const program = `
       import { openActors } from "holdfast/actors";

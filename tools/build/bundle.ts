@@ -5,7 +5,7 @@
  * its own. Dependencies stay imports, but for the few parts of `zod/mini` that the engine uses: all of it would be a hundred files.
  */
 
-import { readFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ChunkingContext, rolldown } from "rolldown";
 import { ROOT } from "../command.ts";
@@ -22,11 +22,13 @@ interface Manifest {
 
 const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
 
-/** Writes the package: what its manifest exports, and its command, each under the name that stands there. */
+/** Writes the package: what its manifest exports, and its command, each under the name that stands there, and the licence of zod's parts. */
 export async function bundlePackage(folder: string): Promise<void> {
   const exported = Object.values(manifest.exports).flatMap((target) => (typeof target === "string" ? [] : target.default));
   const names = [...exported, ...Object.values(manifest.bin)].map((target) => target.replace(/^(\.\/)?dist\//, "").replace(/\.js$/, ""));
   await bundle(Object.fromEntries(names.map((name) => [name, `${name}.ts`])), folder, LAZY);
+  // Its terms go where its parts go.
+  copyFileSync(join(ROOT, "node_modules", "zod", "LICENSE"), join(folder, "chunk", "LICENSE-zod"));
 }
 
 /** Source files by the names that they get, without extension. */
