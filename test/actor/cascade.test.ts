@@ -137,8 +137,20 @@ describe.each(STORES)("a delivery (%s)", (kind) => {
   ])("%s is the sender's fault: its macrostep fails, and the receiver is not harmed", async (_, event) => {
     const engine = await open(place(kind).store);
     const [a, b] = [await make(engine, "a"), await make(engine, "b")];
-    expect(await rejection(a.send({ type: "count.say", to: b.address, event }))).toMatchObject({ code: "action_invalid" });
+    expect(await rejection(a.send({ type: "count.say", to: b.address, event }))).toMatchObject({
+      code: "action_invalid",
+      details: { actor: a.address },
+    });
     expect([a.row().seq, b.row().quarantine]).toEqual([1, null]);
+  });
+
+  it("that nobody can say fits, for its receiver was set aside, becomes a dead letter", async () => {
+    const engine = await open(place(kind).store);
+    const [a, b] = [await make(engine, "a"), await make(engine, "b")];
+    await b.send({ type: "poison.start" });
+    await rejection(b.waitFor(() => false));
+    expect(await a.send({ type: "count.say", to: b.address, event: { type: "count.sub" } })).toMatchObject({ kind: "accepted" });
+    expect(engine.deadLetters()).toEqual(dead({ receiver: b.address, event: '{"type":"count.sub"}', reason: "actor_quarantined" }));
   });
 });
 
@@ -220,6 +232,17 @@ describe("a bound", () => {
     expect([within(size, size - 1), warned]).toMatchObject([{ ok: true }, [["counter/a", size]]]);
     expect(within(size - 1, size)).toMatchObject({ ok: false, error: { code: "context_too_large", details: { actor: "counter/a" } } });
   });
+});
+
+it("an outcome that changes nothing is folded in also where a snapshot of that size would not be allowed any more", () => {
+  const usual = committing(memoryStore(), [counter] as unknown as AnyStateMachine[]);
+  commitGroup(usual, [creation("counter", "a", { start: -1 }), sent("counter/a", { type: "silent.start" })]);
+  const by = { ...usual, rules: { ...usual.rules, size: { ...usual.rules.size, limit: 10 } } };
+  const outcome = { kind: "done", output: null } as const;
+  expect(commitGroup(by, [{ kind: "result", effect: "counter/a:2:0", outcome }]).settled).toMatchObject([{ ok: true, answer: { seq: 3 } }]);
+  expect(commitGroup(by, [sent("counter/a", { type: "count.add", by: 1 })]).settled).toMatchObject([
+    { error: { code: "context_too_large" } },
+  ]);
 });
 
 describe.each(STORES)("what a cascade writes (%s)", (kind) => {
