@@ -59,7 +59,10 @@ export interface StoreReader {
   epoch(): number;
   actor(address: string): ActorRow | undefined;
   actors(filter: ActorFilter, page: Page): (ActorRow & { readonly ordinal: number })[];
-  /** Entries of one actor with seq > after, ascending. Damage can hide those of an address that has no row, and no entry 1, from it. */
+  /**
+   * Entries of one actor with seq > after, ascending. It may leave out what damage put elsewhere: an entry with another number or actor,
+   * and those behind the last known one of an address without a row. `entries` lists all.
+   */
   journal(actor: string, page: Page): PlacedJournalRow[];
   /** Entries of all actors with position > after, ascending. */
   entries(page: Page): PlacedJournalRow[];

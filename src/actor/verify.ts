@@ -55,18 +55,20 @@ export function verify(
   };
   const ground = { reader, registrations, enclose, unknown };
   let actors = 0;
+  let expected = 0;
   for (const row of pages(
     (after) => reader.actors({}, { after, limit: PAGE }),
     (row) => row.ordinal,
   )) {
     actors++;
+    expected += row.seq;
     if (unknown === "skip" && !registrations.has(row.machine)) unfolded[row.machine] = (unfolded[row.machine] ?? 0) + 1;
     guard(row.address, () => checkActor(row, ground));
   }
   /** Actors that have faults before deliveries are looked at. */
   const own = new Set<string | null>();
   const deliveries = new DeliveryCheck(reader, registrations, (actor) => own.has(actor));
-  const rowless = new Set<string>();
+  const seen: Seen = { rowless: new Set(), owned: 0 };
   let entries = 0;
   let last = 0;
   const gaps: [number, number][] = [];
@@ -81,7 +83,7 @@ export function verify(
       const whole = inflated(reader, row);
       const told: Told = { cause: JSON.parse(row.cause), actions: JSON.parse(whole.actions) };
       deliveries.entry(whole, told);
-      return checkEntry(reader, row, told, rowless);
+      return checkEntry(reader, row, told, seen);
     });
   }
   for (const { actor } of faults) own.add(actor);
@@ -97,6 +99,11 @@ export function verify(
     if (given > last) gaps.push([last + 1, given]);
     return unaccounted(gaps, [...tombstones(reader)]);
   });
+  // Each actor's own entries were found. One that is there twice is seen only where all are counted.
+  if (faults.length === 0 && seen.owned > expected) {
+    const message = `the journal has ${seen.owned} entries of actors that have taken ${expected}`;
+    faults.push({ code: "row_unexpected", actor: null, seq: null, message });
+  }
   return { ok: faults.length === 0, actors, entries, unfolded, faults };
 }
 
@@ -132,20 +139,30 @@ function unaccounted(gaps: readonly (readonly [number, number])[], deletedActors
   return [fault(`${missing} journal positions are missing; deleted actors account for ${deleted}`)];
 }
 
-/** What an entry says of other rows. `rowless` are the actors without a row that a fault names already. */
+/** What was met among the entries of a root. */
+interface Seen {
+  /** Actors without a row that a fault names already. */
+  readonly rowless: Set<string>;
+  /** Entries of actors that have a row. */
+  owned: number;
+}
+
+/** What an entry says of other rows. */
 export function* checkEntry(
   reader: StoreReader,
   row: PlacedJournalRow,
   { cause, actions }: Told,
-  rowless = new Set<string>(),
+  seen: Seen = { rowless: new Set(), owned: 0 },
 ): Generator<Fault> {
   const fault = (code: string, message: string): Fault => ({ code, actor: row.actor, seq: row.seq, message });
-  if (!reader.actor(row.actor)) {
-    // Not asked of the store as an actor's journal: nothing that is not listed says where to look for it.
-    if (!rowless.has(row.actor)) yield fault("row_missing", `the actor ${row.actor} has a journal and no row`);
-    rowless.add(row.actor);
+  const actor = reader.actor(row.actor);
+  if (!actor) {
+    if (!seen.rowless.has(row.actor)) yield fault("row_missing", `the actor ${row.actor} has a journal and no row`);
+    seen.rowless.add(row.actor);
     return;
   }
+  seen.owned++;
+  if (row.seq > actor.seq) yield fault("row_unexpected", `entry ${row.seq} is behind the last one of its actor, which is at ${actor.seq}`);
   if (cause.kind === "outside" && cause.key !== undefined) {
     const answer = reader.answer(row.actor, cause.key);
     // Retention may have removed it, and the key may have been taken anew since.

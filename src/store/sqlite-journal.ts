@@ -5,8 +5,9 @@
  * of what a commit writes. So only each sixteenth entry is in the index (a mark), and `heads` says where each actor's chain ends; its rows
  * are small and lie close together. A page of the chain is walked backwards from the first mark behind it, or from the head.
  *
- * Guarantees: marks, links and heads are never trusted. What they give must be the very entries that were asked for, without a gap, and
- * must reach as far as the actor's row; where it is not or does not, the journal itself is searched, which takes longer and is right (ACT-10).
+ * Guarantees: marks, links and heads are never trusted. A walk must give the very entries that were asked for, without a gap, and a head
+ * must not be behind its actor's row, nor behind a mark. Otherwise the journal itself is searched, which takes longer and gives what is
+ * there (ACT-10).
  *
  * Next: `sqlite-reader.ts`.
  */
@@ -16,12 +17,13 @@ import { breach } from "./check.ts";
 import type { Connection } from "./connection.ts";
 import { JOURNAL } from "./sqlite-row.ts";
 
-/** Where an actor's chain ends; without a position where that is not to be believed. */
+/** Where an actor's chain ends; without a position where that is not to be believed. No row where nothing speaks of such an actor. */
 const HEAD = `
 SELECT heads.seq, entry.position FROM (SELECT ? AS actor) AS asked
 LEFT JOIN heads USING (actor)
 LEFT JOIN journal AS entry ON entry.position = heads.position AND entry.actor = heads.actor AND entry.seq = heads.seq
   AND entry.seq >= coalesce((SELECT seq FROM actors WHERE address = heads.actor), 0)
+  AND NOT EXISTS (SELECT 1 FROM journal INDEXED BY journal_marks WHERE actor = heads.actor AND seq > heads.seq AND seq % 16 = 1)
 WHERE heads.actor IS NOT NULL OR EXISTS (SELECT 1 FROM actors WHERE address = asked.actor)
   OR EXISTS (SELECT 1 FROM journal INDEXED BY journal_marks WHERE actor = asked.actor AND seq % 16 = 1)`;
 
@@ -39,11 +41,12 @@ const CHAIN = `${WALK} SELECT ${JOURNAL} FROM journal WHERE position IN (SELECT 
 const REMOVE_CHAIN = `${WALK} DELETE FROM journal WHERE position IN (SELECT position FROM chain) AND actor = ?`;
 
 /** Reads all of the journal. */
-const SEARCH = `SELECT ${JOURNAL} FROM journal WHERE actor = ? AND seq > ? ORDER BY seq LIMIT ?`;
+const SEARCH = `SELECT ${JOURNAL} FROM journal WHERE actor = ? AND seq > ? ORDER BY seq, position LIMIT ?`;
 
 /** The first entry begins a chain; each later one goes where the chain ends. */
 const FIRST_HEAD = "INSERT INTO heads (actor, seq, position) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-const NEXT_HEAD = "UPDATE heads SET seq = ?, position = ? WHERE actor = ? AND seq = ?";
+const NEXT_HEAD = `
+UPDATE heads SET seq = ?, position = ? WHERE actor = ? AND seq = ? AND seq >= coalesce((SELECT seq FROM actors WHERE address = heads.actor), 0)`;
 
 /** Entries of one actor with seq > `after`, ascending, at most `limit`. */
 export function chainOf(connection: Connection, actor: string, after: number, limit: number): PlacedJournalRow[] {
@@ -71,7 +74,11 @@ function relink(connection: Connection, actor: string, seq: number, position: nu
     actor,
     position,
   );
-  if (others.some((other) => other.seq === seq)) throw breach(`journal entry ${seq} of ${actor} exists already`);
+  if (others.some((other) => other.seq === seq)) {
+    // Whoever goes on after the refusal must not commit it.
+    connection.run("DELETE FROM journal WHERE position = ?", position);
+    throw breach(`journal entry ${seq} of ${actor} exists already`);
+  }
   const before = others.findLast((other) => other.seq < seq)?.position ?? 0;
   connection.run("UPDATE journal SET before = ? WHERE position = ?", before, position);
   const end = others.findLast((other) => other.seq > seq) ?? { seq, position };

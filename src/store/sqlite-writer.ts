@@ -99,6 +99,7 @@ export class SqliteWriter extends SqliteReader implements StoreWriter {
       const { actor, seq, atMs, cause, event, facts, actions, version, hash } = row;
       this.#put(APPEND_ENTRY, [position, actor, seq, atMs, cause, event, facts, actions, version, hash, actor]);
     } catch (error) {
+      // Only marks are in an index; `moveHead` finds the others.
       if (isUniqueViolation(error)) throw breach(`journal entry ${row.seq} of ${row.actor} exists already`, error);
       throw error;
     }

@@ -216,6 +216,35 @@ it.each(tables.filter((table) => table !== "root"))(
   },
 );
 
+it.each([17, 33])(
+  "an entry whose number is damaged to %i, further on than its actor, sets that actor aside and stops nobody",
+  async (seq) => {
+    const path = join(temporary(), "root.db");
+    const open = async () => {
+      const store = openSqliteStore({ file: path, synchronous: "normal" });
+      return { store, engine: await openEngine(store, options()) };
+    };
+    const first = await open();
+    const [a, b] = [
+      await first.engine.create(counter, "a", { input: { start: 0 } }),
+      await first.engine.create(counter, "b", { input: { start: 0 } }),
+    ];
+    for (let by = 2; by <= 16; by++) await a.send({ type: "count.tell", to: b.address, by: 1 });
+    await first.engine.close();
+    first.store.close();
+    const db = new Database(path);
+    db.exec(`UPDATE journal SET seq = ${seq} WHERE actor = 'counter/a' AND seq = 5`);
+    db.close();
+    const { store, engine } = await open();
+    const [here, there] = [engine.get(counter, "a"), engine.get(counter, "b")];
+    const answers = await Promise.all([here, there].map((ref) => ref?.send({ type: "count.tell", to: "counter/b", by: 1 })));
+    expect(answers.map((answer) => answer?.kind)).toEqual(["refused", "accepted"]);
+    expect(engine.list({ quarantined: true }).map(({ address }) => address)).toEqual(["counter/a"]);
+    await engine.close();
+    store.close();
+  },
+);
+
 it("a root without its row is refused, with the code", async () => {
   tamper("DELETE FROM root");
   expect(await start()).toMatchObject({ refused: "journal_damaged" });

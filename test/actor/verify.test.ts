@@ -98,6 +98,18 @@ describe("verify", () => {
     expect(faulty(found)).not.toContain("counter/b");
   });
 
+  it.each([
+    ["in its own place", 4, null],
+    ["behind the last entry", 18, "counter/a"],
+  ])("finds a copy of an entry %s, and names whose it is where that can be told", async (_, seq, actor) => {
+    const columns = "at_ms, cause, event, facts, actions, version, hash, before";
+    const found = await tampered(
+      `INSERT INTO journal SELECT (SELECT max(position) + 1 FROM journal), actor, ${seq}, ${columns} FROM journal WHERE actor = 'counter/a' AND seq = 4`,
+    );
+    expect(found.faults.map(({ code }) => code)).toContain("row_unexpected");
+    expect(faulty(found)).toEqual([actor]);
+  });
+
   it("finds a change of any single character of a row's text", async () => {
     made ??= makeRoot();
     for (const column of ["cause", "event", "facts", "actions", "hash"])

@@ -5,6 +5,7 @@ import { Connection } from "../../src/store/connection.ts";
 import { openWritable } from "../../src/store/database.ts";
 import { openSqliteStore, type SqliteStore } from "../../src/store/sqlite.ts";
 import { SqliteReader } from "../../src/store/sqlite-reader.ts";
+import { SqliteWriter } from "../../src/store/sqlite-writer.ts";
 import { ALL, actorRow, entryRow, NOW_MS } from "../../src/testing/store-row.ts";
 import { tamper } from "./sample.ts";
 import { temporary } from "./worker.ts";
@@ -34,32 +35,44 @@ function within<T>(file: string, body: (store: SqliteStore) => T): T {
   }
 }
 
-/** Reads with a reader, and tells how many of its statements went over all of the journal. */
-function searches(file: string, read: (reader: SqliteReader) => unknown): number {
-  let found = 0;
-  class Watched extends Connection {
-    override get<Row>(sql: string, ...values: unknown[]): Row | undefined {
-      this.#note(sql, values);
-      return super.get(sql, ...values);
-    }
-    override all<Row>(sql: string, ...values: unknown[]): Row[] {
-      this.#note(sql, values);
-      return super.all(sql, ...values);
-    }
-    #note(sql: string, values: unknown[]): void {
-      const steps = super.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
-      if (steps.some(({ detail }) => /^SCAN (journal|entry)/.test(detail))) found++;
-    }
+/** A connection that counts the statements that go over all of the journal. */
+class Watched extends Connection {
+  searches = 0;
+
+  override get<Row>(sql: string, ...values: unknown[]): Row | undefined {
+    this.#note(sql, values);
+    return super.get(sql, ...values);
   }
-  const connection = new Watched(openWritable({ file }));
+
+  override all<Row>(sql: string, ...values: unknown[]): Row[] {
+    this.#note(sql, values);
+    return super.all(sql, ...values);
+  }
+
+  override run(sql: string, ...values: unknown[]): Database.RunResult {
+    this.#note(sql, values);
+    return super.run(sql, ...values);
+  }
+
+  #note(sql: string, values: unknown[]): void {
+    const steps = super.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+    if (steps.some(({ detail }) => /^SCAN (journal|entry)/.test(detail))) this.searches++;
+  }
+}
+
+/** How often all of the journal is gone over by what is done with a writer, in a transaction. */
+function searches(file: string, act: (writer: SqliteWriter) => unknown): number {
+  const connection = new Watched(openWritable({ file, synchronous: "normal" }));
   try {
-    read(new SqliteReader(connection));
-    return found;
+    const { rootId, lastPosition } = { rootId: "", lastPosition: new SqliteReader(connection).lastPosition() };
+    connection.transaction(() => void act(new SqliteWriter(connection, { rootId, lastPosition, changedElsewhere: false })));
+    return connection.searches;
   } finally {
     connection.close();
   }
 }
 
+const at = (seq: number, actor = "m/a") => `(SELECT position FROM journal WHERE actor = '${actor}' AND seq = ${seq})`;
 const seqs = (
   reader: { journal(actor: string, page: { after?: number; limit: number }): { seq: number }[] },
   after: number,
@@ -77,7 +90,7 @@ test("a page of an actor's journal has the entries that were asked for, from wha
 
 test("no page is searched for where nothing is damaged, nor the journal of an actor that is not there", () => {
   const file = interleaved();
-  const reads = (reader: SqliteReader) => {
+  const reads = (reader: SqliteWriter) => {
     for (const after of [0, 14, 15, 16, LENGTH - 1, LENGTH]) seqs(reader, after, 20);
     expect(reader.journal("m/none", ALL)).toEqual([]);
   };
@@ -87,7 +100,36 @@ test("no page is searched for where nothing is damaged, nor the journal of an ac
   expect(searches(file, reads)).toBeGreaterThan(0);
 });
 
-const at = (seq: number, actor = "m/a") => `(SELECT position FROM journal WHERE actor = '${actor}' AND seq = ${seq})`;
+test("a mark ends the walk: what lies behind it is not looked at", () => {
+  const file = interleaved();
+  tamper(file, `UPDATE journal SET before = 0 WHERE position = ${at(40)}`);
+  expect(searches(file, (reader) => expect(seqs(reader, 0, 30)).toEqual(from(1, 30)))).toBe(0);
+  expect(searches(file, (reader) => expect(seqs(reader, 20, 30)).toEqual(from(21, 50)))).toBe(1);
+});
+
+test("entries are added and removed without a search", () => {
+  const add = (writer: SqliteWriter) => {
+    for (let seq = LENGTH + 1; seq <= LENGTH + 20; seq++) writer.appendEntry(entryRow("m/a", seq));
+    for (let seq = 1; seq <= 20; seq++) writer.appendEntry(entryRow("m/new", seq));
+  };
+  expect(searches(interleaved(), add)).toBe(0);
+  expect(searches(interleaved(), (writer) => writer.deleteActor("m/c", NOW_MS))).toBe(0);
+});
+
+test("entries of an address that has lost its row and its head are found by its marks", () => {
+  const file = interleaved();
+  tamper(file, "DELETE FROM heads WHERE actor = 'm/a'; DELETE FROM actors WHERE address = 'm/a'");
+  expect(within(file, (store) => seqs(store, 0, 1000))).toEqual(from(1, LENGTH));
+});
+
+test("an entry that is put before others leaves the head where it is", () => {
+  const file = interleaved();
+  tamper(file, "DELETE FROM journal WHERE actor = 'm/a' AND seq = 20");
+  within(file, (store) => store.write(store.beginEpoch(NOW_MS), (writer) => writer.appendEntry(entryRow("m/a", 20))));
+  const db = new Database(file, { readonly: true });
+  expect(db.prepare("SELECT seq, position FROM heads WHERE actor = 'm/a'").get()).toEqual({ seq: LENGTH, position: 3 * LENGTH - 2 });
+  db.close();
+});
 
 describe.each([
   ["no head", "DELETE FROM heads WHERE actor = 'm/a'"],
@@ -113,21 +155,32 @@ describe.each([
     });
   });
 
-  it("the next entry goes behind the last one, one that exists is refused, and all of them are removed", () => {
+  it("the next entry goes behind the last one", () => {
+    const file = interleaved();
+    tamper(file, sql);
+    within(file, (store) => {
+      store.write(store.beginEpoch(NOW_MS), (writer) => writer.appendEntry(entryRow("m/a", LENGTH + 1)));
+      expect(seqs(store, 0, 1000)).toEqual(from(1, LENGTH + 1));
+    });
+  });
+
+  it.each([3, 51, LENGTH])("entry %i, which exists, is refused", (seq) => {
     const file = interleaved();
     tamper(file, sql);
     within(file, (store) => {
       const epoch = store.beginEpoch(NOW_MS);
-      expect(() => store.write(epoch, (writer) => writer.appendEntry(entryRow("m/a", LENGTH)))).toThrow(/exists already/);
-      store.write(epoch, (writer) => {
-        writer.appendEntry(entryRow("m/a", LENGTH + 1));
-        writer.putActor(actorRow("m/a", { seq: LENGTH + 1, status: "final" }));
-      });
-      expect(seqs(store, 0, 1000)).toEqual(from(1, LENGTH + 1));
-      store.write(epoch, (writer) => writer.deleteActor("m/a", NOW_MS));
-      expect([store.journal("m/a", ALL), store.journal("m/b", ALL).length]).toEqual([[], LENGTH]);
+      expect(() => store.write(epoch, (writer) => writer.appendEntry(entryRow("m/a", seq)))).toThrow(/exists already/);
     });
-    expect(within(file, (store) => store.entries(ALL).filter(({ actor }) => actor === "m/a"))).toEqual([]);
+  });
+
+  it("all entries of the actor are removed with it, and no others", () => {
+    const file = interleaved();
+    tamper(file, `${sql}; UPDATE actors SET status = 'final' WHERE address = 'm/a'`);
+    within(file, (store) => {
+      store.write(store.beginEpoch(NOW_MS), (writer) => writer.deleteActor("m/a", NOW_MS));
+      expect(store.entries(ALL).map(({ actor }) => actor)).not.toContain("m/a");
+      expect(store.entries(ALL)).toHaveLength(2 * LENGTH);
+    });
   });
 });
 
