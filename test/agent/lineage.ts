@@ -108,8 +108,8 @@ export function copyRun(world: World, from: string, to: string): void {
     ...[to, to, to, `run/${from}`],
   );
   world.tamper(
-    `INSERT INTO journal (actor, seq, at_ms, cause, event, facts, actions, version, hash)
-     SELECT 'run/' || ?, seq, at_ms, cause, event, facts, actions, version, hash FROM journal WHERE actor = ? ORDER BY seq`,
+    `INSERT INTO journal (actor, seq, at_ms, cause, event, facts, actions, version, hash, before)
+     SELECT 'run/' || ?, seq, at_ms, cause, event, facts, actions, version, hash, 0 FROM journal WHERE actor = ? ORDER BY seq`,
     ...[to, `run/${from}`],
   );
 }

@@ -71,10 +71,22 @@ function pack(): string | undefined {
   const paths = new Set(packed?.files.map((file) => file.path));
   const exported = Object.values(manifest.exports).flatMap((target) => (typeof target === "string" ? [target] : Object.values(target)));
   const targets = [...exported, ...Object.values(manifest.bin)];
-  const wanted = ["README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", ...targets.map((target) => target.replace(/^\.\//, ""))];
+  const wanted = [
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "dist/chunk/LICENSE-zod",
+    ...targets.map((target) => target.replace(/^\.\//, "")),
+  ];
   const missing = wanted.filter((path) => !paths.has(path)).map((path) => `missing: ${path}`);
   const foreign = [...paths]
-    .filter((path) => !/^(dist\/.+\.(js|d\.ts)|docs\/.+|package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md)$/.test(path))
+    .filter(
+      (path) =>
+        !/^(dist\/.+\.(js|d\.ts)|dist\/chunk\/LICENSE-zod|docs\/.+|package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md)$/.test(
+          path,
+        ),
+    )
     .map((path) => `should not be packed: ${path}`);
   const problems = [...missing, ...foreign];
   return problems.length === 0 ? undefined : problems.join("\n");
