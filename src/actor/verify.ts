@@ -54,7 +54,7 @@ export function verify(
     }
   };
   const ground = { reader, registrations, enclose, unknown };
-  const seen: Seen = { rowless: new Set(), owned: 0, taken: 0 };
+  const seen = nothingSeen();
   let actors = 0;
   for (const row of pages(
     (after) => reader.actors({}, { after, limit: PAGE }),
@@ -145,6 +145,10 @@ interface Seen {
   taken: number;
 }
 
+function nothingSeen(): Seen {
+  return { rowless: new Set(), owned: 0, taken: 0 };
+}
+
 /** Entries that are there twice. No actor's own journal shows them. */
 function* repeated({ owned, taken }: Seen): Generator<Fault> {
   const message = `the journal has ${owned} entries of actors that have taken ${taken}`;
@@ -152,12 +156,7 @@ function* repeated({ owned, taken }: Seen): Generator<Fault> {
 }
 
 /** What an entry says of other rows. */
-export function* checkEntry(
-  reader: StoreReader,
-  row: PlacedJournalRow,
-  { cause, actions }: Told,
-  seen: Seen = { rowless: new Set(), owned: 0, taken: 0 },
-): Generator<Fault> {
+export function* checkEntry(reader: StoreReader, row: PlacedJournalRow, { cause, actions }: Told, seen = nothingSeen()): Generator<Fault> {
   const fault = (code: string, message: string): Fault => ({ code, actor: row.actor, seq: row.seq, message });
   const actor = reader.actor(row.actor);
   if (!actor) {

@@ -23,7 +23,7 @@ interface Put {
   readonly columns: readonly string[];
 }
 
-const ENTRY = insert("journal", "position actor seq at_ms cause event facts actions version hash before").columns;
+const ENTRY = "position actor seq at_ms cause event facts actions version hash before".split(" ");
 /** The entry before is where the actor's head is. */
 const APPEND_ENTRY: Put = {
   sql: `INSERT INTO journal (${ENTRY.join(", ")})

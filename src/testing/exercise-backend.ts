@@ -18,8 +18,9 @@ import type { TestFramework } from "./exercise-store.ts";
 /**
  * Declares the conformance tests of one backend: its turn comes to its end; it keeps the four duties of the contract; it declares what lets it
  * be handed off; it takes `flush` and `ended` at any time; and where its process is killed, a new one completes the turn. A failure says
- * what was asked, what the backend did, what the contract expects, and where that is documented. What a turn is without is said beforehand, so that nothing passes for want of a case. No promise waits for time to pass, unless it is broken. Options
- * that are wrong are one failing test.
+ * what was asked, what the backend did, what the contract expects, and where that is documented. What a turn is without is said beforehand,
+ * so that nothing passes for want of a case. No promise waits for time to pass, unless it is broken. Options that are wrong are one failing
+ * test.
  */
 export function exerciseBackend(name: string, options: ExerciseBackendOptions, { describe, test }: TestFramework): void {
   const group = (part: keyof typeof CLAUSES, declare: (promised: Promised) => void) => {
