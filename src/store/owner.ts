@@ -12,14 +12,14 @@
  * Next: `root-store.ts`.
  */
 
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import Database from "better-sqlite3";
 import { type Clock, systemClock } from "../actor/clock.ts";
 import { engineError, type HoldfastError } from "../actor/error.ts";
 import { checkOwn, later, own } from "../actor/own-schema.ts";
 import { storageError } from "./connection.ts";
-import { createPrivateFile, errorCode, lookAt } from "./private-file.ts";
+import { createPrivateFile, errorCode, lookAt, writePrivateFile } from "./private-file.ts";
 import type { Root } from "./root.ts";
 
 const LOCK = "owner.db";
@@ -117,7 +117,7 @@ function writeHints(root: Root, hints: OwnerHints): void {
   try {
     rmSync(unnamed, { force: true });
     // Not synced: what a power failure leaves of a hint is no hint, and each start would wait for the disk.
-    writeFileSync(unnamed, `${JSON.stringify(hints)}\n`, { flag: "wx", mode: 0o600 });
+    writePrivateFile(unnamed, `${JSON.stringify(hints)}\n`, false);
     renameSync(unnamed, path);
   } catch {
     // Hints are a courtesy: a full disk must not cost the ownership. Better none than those of an earlier owner.

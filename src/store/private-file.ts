@@ -23,12 +23,12 @@ export function createPrivateFile(path: string): boolean {
   }
 }
 
-/** Writes a new file for this user only and brings it to the disk. Fails where something has that name already. */
-export function writePrivateFile(path: string, text: string): void {
+/** Writes a new file for this user only and, where it is to be `durable`, brings it to the disk. Fails where something has that name already. */
+export function writePrivateFile(path: string, text: string, durable = true): void {
   const file = openSync(path, "wx", 0o600);
   try {
     writeFileSync(file, text);
-    fsyncSync(file);
+    if (durable) fsyncSync(file);
   } finally {
     closeSync(file);
   }
