@@ -72,7 +72,7 @@ const listener = thing(
     on: { "*": { actions: assign({ heard: ({ context }: any) => context.heard + 1 }) } },
     states: { one: { after: { soon: "two" } }, two: {} },
   },
-  { delays: { soon: 5 } },
+  { delays: { soon: 3_600_000 } },
 );
 
 async function heard() {
