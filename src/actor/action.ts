@@ -30,10 +30,10 @@ export function toRequest(registration: Registration, type: string, params: any)
     case "deliver":
       // A machine that has nobody to tell says so with null, so that one list of actions serves both cases.
       if (params?.to === null) return undefined;
-      if (typeof params?.to !== "string" || typeof params?.event?.type !== "string") throw bad("needs `to` and `event`");
+      if (typeof params?.to !== "string" || typeof params.event?.type !== "string") throw bad("needs `to` and `event`");
       return { type: "deliver", to: params.to, event: copyOf(params.event) };
     case "createActor":
-      if (typeof params?.machine !== "string" || typeof params?.id !== "string") throw bad("needs `machine` and `id`");
+      if (typeof params?.machine !== "string" || typeof params.id !== "string") throw bad("needs `machine` and `id`");
       if (params.keys !== undefined && !Array.isArray(params.keys)) throw bad("has `keys` that are no list");
       return { type: "create", machine: params.machine, id: params.id, input: params.input ?? {}, keys: params.keys ?? [] };
     case "cancelEffect":
@@ -61,7 +61,7 @@ function toTimer(registration: Registration, params: any, bad: (problem: string)
   const problem = notDelay(delayMs);
   if (problem) throw bad(`has the delay ${delay}: what it gives, ${delayMs}, ${problem}`);
   if (!isAfterEvent(id)) {
-    const { type, ...payload } = event;
+    const { type, ...payload } = event ?? {};
     const schema = Object.hasOwn(registration.schemas.events, type) ? registration.schemas.events[type] : undefined;
     const found = notJson(event);
     if (found || !schema) throw bad(`raises ${type}, which ${found ? `is not plain JSON at ${found}` : "schemas.events lacks"}`);
