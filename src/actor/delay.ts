@@ -7,7 +7,7 @@
 
 import type { AnyStateMachine } from "xstate";
 import type { TimerPolicy } from "./store.ts";
-import { builtInName, definedIn, everyAction, nodesOf } from "./structure.ts";
+import { type BuiltIn, builtInName, definedIn, everyAction, nodesOf } from "./structure.ts";
 import { afterEvent } from "./xstate-event.ts";
 
 /** How a delay was declared. */
@@ -29,8 +29,8 @@ export interface SetTimer {
   readonly key: string | undefined;
   /** As it was written: the name of a delay, or what should have been one. */
   readonly delay: unknown;
-  /** As it was written. Undefined for an `after`. */
-  readonly raise: { readonly event: unknown; readonly id: unknown } | undefined;
+  /** As it was written; the type is undefined where only a function knows it. Undefined for an `after`. */
+  readonly raise: { readonly type: unknown; readonly id: unknown } | undefined;
 }
 
 /** Every place that sets a timer. A raise that `enqueueActions` makes by itself cannot be seen. */
@@ -39,11 +39,12 @@ export function* setTimers(machine: AnyStateMachine): Generator<SetTimer> {
     for (const delay of Object.keys((node.config as { after?: object }).after ?? {}))
       yield { path: `${node.id}.after.${delay}`, key: afterEvent(delay, node.id), delay, raise: undefined };
   for (const { path, value } of everyAction(machine)) {
-    const { delay, id, event } = (typeof value === "function" ? value : {}) as Record<string, unknown>;
-    if (builtInName(value) !== "raise" || delay === undefined) continue;
-    const eventType = typeof event === "object" && event !== null ? (event as { type?: unknown }).type : undefined;
-    const key = id === undefined ? eventType : id;
-    yield { path, key: typeof key === "string" ? key : undefined, delay, raise: { event, id } };
+    if (builtInName(value) !== "raise") continue;
+    const { delay, id, event } = value as BuiltIn;
+    if (delay === undefined) continue;
+    const type = (event as { type?: unknown } | null | undefined)?.type;
+    const key = id ?? type;
+    yield { path, key: typeof key === "string" ? key : undefined, delay, raise: { type, id } };
   }
 }
 

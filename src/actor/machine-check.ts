@@ -88,7 +88,7 @@ function checkInvocations(
   report: Report,
 ): void {
   for (const [index, { path, value }] of invocationsOf(node).entries()) {
-    const { src, input, systemId, onSnapshot, syncSnapshot } = (value ?? {}) as Record<string, unknown>;
+    const { src, input, systemId, onSnapshot, syncSnapshot } = value as Record<string, unknown>;
     if (typeof src !== "string") {
       report(path, "invokes logic without a name", 'define it in setup({ actors: { load: fromPromise(…) } }), and invoke src: "load"');
       continue;
@@ -122,7 +122,6 @@ function checkTimers(machine: AnyStateMachine, { events }: Partial<MachineSchema
   for (const { path, key, delay, raise } of setTimers(machine)) {
     const defined = typeof delay === "string" ? definedIn(machine, "delays", delay) : undefined;
     const isInline = raise ? typeof delay !== "string" : !Number.isNaN(Number(delay));
-    const type = raise && typeof raise.event === "object" ? (raise.event as { type?: unknown } | null)?.type : undefined;
     if (isInline) {
       const written = typeof delay === "function" ? "({ context, event }) => …" : String(delay);
       const use = raise ? 'delay: "patience"' : "after: { patience: … }";
@@ -144,6 +143,7 @@ function checkTimers(machine: AnyStateMachine, { events }: Partial<MachineSchema
     else if (delayOf.has(key) && delayOf.get(key) !== delay)
       report(path, `sets the timer ${key} with another delay than elsewhere`, "give each of the two raises an id of its own");
     else delayOf.set(key, delay);
+    const type = raise?.type;
     if (events && typeof type === "string" && !Object.hasOwn(events, type))
       report(path, `raises the event ${type}, which schemas.events lacks`, `add ${JSON.stringify(type)} to schemas.events`);
   }

@@ -75,7 +75,7 @@ function* transitionsOf(node: AnyStateNode): Generator<Placed<Record<string, any
   for (const [type, value] of Object.entries(config.on ?? {})) groups.push([`${node.id}.on.${type}`, value]);
   for (const [delay, value] of Object.entries(config.after ?? {})) groups.push([`${node.id}.after.${delay}`, value]);
   for (const { path, value } of invocationsOf(node))
-    for (const part of ["onDone", "onError", "onSnapshot"]) groups.push([`${path}.${part}`, value?.[part]]);
+    for (const part of ["onDone", "onError", "onSnapshot"]) groups.push([`${path}.${part}`, value[part]]);
   for (const [path, value] of groups)
     for (const item of listOf(value)) if (typeof item === "object" && item !== null) yield { path, node, value: item };
 }
