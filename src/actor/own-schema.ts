@@ -1,7 +1,8 @@
 /**
  * Own schema: values held against what the engine itself asks of them: options, policies, what a migration gives, files of a root.
  *
- * These schemas are of `zod/mini`, of which the package contains what it uses: to load all of zod takes a third of a cold start.
+ * These schemas are of `zod/mini`, of which the package contains what it uses: to load all of zod takes a third of a cold start. It walks
+ * over a schema and compiles no function for it, which would take longer than the few uses that each has.
  */
 
 import { z } from "zod/mini";
@@ -27,8 +28,7 @@ const words = later(() => z.locales.en().localeError);
 
 /** A value by a schema of the engine's own. */
 export function checkOwn<Schema extends z.ZodMiniType>(schema: Schema, value: unknown): OwnFit<z.infer<Schema>> {
-  // By a walk over the schema: to write and compile a function for it, as zod would, takes longer than the few uses that it has.
-  const { data, error } = z.safeParse(schema, value, { error: (issue) => words()(issue), jitless: true });
+  const { data, error } = z.safeParse(schema, value, { error: (issue) => words()(issue) });
   const issue = error?.issues[0];
   if (!issue) return { ok: true, data: data as z.infer<Schema> };
   return { ok: false, issue, path: issue.path.join(".") || "$", message: issue.message };

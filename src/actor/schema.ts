@@ -8,15 +8,14 @@ type Fit = { readonly ok: true; readonly data: unknown } | { readonly ok: false;
 
 /** True where this is a schema: of whichever copy of zod, or of Standard Schema. */
 export function isSchema(value: unknown): value is StandardSchema {
-  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   if (isZod(value)) return true;
-  const { version, validate } = (value as Partial<StandardSchema>)["~standard"] ?? {};
+  const { version, validate } = (value as Partial<StandardSchema> | null | undefined)?.["~standard"] ?? {};
   return version === 1 && typeof validate === "function";
 }
 
 /** True for zod's own, which says more when it is asked in its own way, and can be compiled. */
-function isZod(schema: object): schema is z.ZodType {
-  const { safeParse, "~standard": standard } = schema as { safeParse?: unknown; "~standard"?: { vendor?: unknown } };
+function isZod(schema: unknown): schema is z.ZodType {
+  const { safeParse, "~standard": standard } = (schema ?? {}) as { safeParse?: unknown; "~standard"?: { vendor?: unknown } };
   return typeof safeParse === "function" && (standard?.vendor ?? "zod") === "zod";
 }
 
@@ -44,8 +43,8 @@ function askedBefore(schema: StandardSchema): Asked {
 async function compile(schema: z.ZodType, known: Asked): Promise<void> {
   try {
     const zod = await import("zod/v4/core");
-    // Another copy of zod may write its schemas in another way.
-    if (schema._zod?.version === zod.version) known.check = byZod(zod.compile(schema));
+    // Another copy of zod may write its schemas in another way; what only has a `safeParse` is not written in any.
+    if (schema._zod.version === zod.version) known.check = byZod(zod.compile(schema));
   } catch {
     // Then it stays as it is, and slower.
   }
