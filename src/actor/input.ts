@@ -11,8 +11,11 @@ import type { EngineEvent } from "./transition.ts";
 
 export { firstIssue } from "./schema.ts";
 
-/** Length of an actor's id and of a key, in characters. */
+/** Length of an actor's id and of the key of an event, in characters. */
 export const ID_LIMIT = 256;
+
+/** Length of an identity that an actor owns besides its address, in characters. */
+const IDENTITY_LIMIT = 2 * ID_LIMIT;
 
 /** `<machine>/<id>`. Throws `input_invalid` for an id that is empty, too long, or has control characters or outer blanks. */
 export function actorAddress(machine: string, id: string): string {
@@ -37,8 +40,8 @@ export function idOf(address: string): string {
 export function checkKeys(keys: readonly string[]): readonly string[] {
   if (!Array.isArray(keys)) throw engineError("input_invalid", "keys are a list", { details: { path: "keys" } });
   for (const [index, key] of keys.entries())
-    if (typeof key !== "string" || key.length === 0 || key.length > 2 * ID_LIMIT || !key.isWellFormed())
-      throw engineError("input_invalid", `keys have 1 to ${2 * ID_LIMIT} characters, all well formed`, {
+    if (typeof key !== "string" || key.length === 0 || key.length > IDENTITY_LIMIT || !key.isWellFormed())
+      throw engineError("input_invalid", `keys have 1 to ${IDENTITY_LIMIT} characters, all well formed`, {
         details: { path: `keys.${index}` },
       });
   if (new Set(keys).size !== keys.length) throw engineError("input_invalid", "keys are named once each", { details: { path: "keys" } });
