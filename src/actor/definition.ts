@@ -145,7 +145,6 @@ class Reading {
 function plain(value: unknown, depth = 0): unknown {
   if (typeof value === "function") return FUNCTION;
   if (typeof value === "number" && !Number.isFinite(value)) return { $: String(value) };
-  if (value === undefined) return undefined;
   if (typeof value === "bigint" || typeof value === "symbol") return { $: typeof value };
   if (typeof value !== "object" || value === null) return value;
   // What refers to itself is refused elsewhere, at run time; here it must only come to an end.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { and, assign, emit, enqueueActions, fromPromise, fromTransition, not, or, raise } from "xstate";
+import { and, assign, cancel, emit, enqueueActions, fromPromise, fromTransition, not, or, raise, stateIn } from "xstate";
 import { z } from "zod";
 import { effect } from "../../machines/action.ts";
 import { definitionOf } from "../../src/actor/definition.ts";
@@ -95,8 +95,82 @@ describe("a definition is another one", () => {
   });
 });
 
-it("a definition is a digest also of what refers to itself, and of what is no JSON", () => {
-  const context: Record<string, unknown> = { at: new Date(0), n: 1n, nan: Number.NaN };
-  context.self = context;
-  expect(definitionOf(thing({ context }))).toMatch(/^[0-9a-f]{64}$/);
+describe("a definition is a digest also of what", () => {
+  it("refers to itself", () => {
+    const [context, list]: [Record<string, unknown>, unknown[]] = [{}, []];
+    context.self = context;
+    list.push(list);
+    const digests = [context, { list }].map((one) => definitionOf(thing({ context: one })));
+    expect(digests).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/)]);
+  });
+
+  it("is no JSON, which is told by its kind", () => {
+    const values = [1, "1", null, undefined, 1n, Symbol("a"), Number.NaN, Number.POSITIVE_INFINITY, new Date(0), () => 1, [], {}];
+    const digests = values.map((value) => definitionOf(thing({ context: { value } })));
+    expect(new Set(digests).size).toBe(values.length);
+    expect(definitionOf(thing({ context: { value: new Date(0) } }))).toBe(definitionOf(thing({ context: { value: new Date(1) } })));
+    expect(definitionOf(thing({ context: { value: Object.create(null) } }))).toBe(definitionOf(thing({ context: { value: {} } })));
+  });
+});
+
+/** Machines that have between them everything that a definition covers. */
+const whole = thing(
+  {
+    context: {
+      n: 1,
+      list: [undefined, null, "a"],
+      at: new Date(0),
+      big: 1n,
+      nan: Number.NaN,
+      mark: Symbol("a"),
+      made: () => 1,
+      none: undefined,
+    },
+    initial: { target: "one", actions: ["named", { type: "job", params: { n: 1 } }] },
+    output: { n: 1 },
+    states: {
+      one: {
+        tags: ["first"],
+        entry: [
+          assign({ n: 1 }),
+          raise({ type: "go" }, { delay: "soon", id: "mine" } as never),
+          cancel("mine"),
+          emit({ type: "thing.told" }),
+          enqueueActions(() => {}),
+        ],
+        exit: { type: "job", params: () => ({}) },
+        always: { guard: "composed", target: "two" },
+        after: { soon: "two", late: { guard: not("fine"), actions: () => {} } },
+        on: { go: ["two", { target: ["#thing.two"], reenter: true }], more: undefined, "step.on": {} },
+        invoke: [
+          { src: "load", id: "kid", input: { n: 1 }, onDone: "two", onError: { actions: "named" } },
+          { src: fromPromise(async () => 1), onDone: "two" },
+        ],
+      },
+      two: {
+        type: "parallel",
+        onDone: { target: "end", guard: { type: "is", params: { n: 1 } } },
+        states: {
+          b: { initial: "c", states: { c: {}, back: { type: "history", history: "deep", target: "c" }, last: { type: "history" } } },
+          a: { always: [{ guard: or(["fine", stateIn("#thing.one")]) as never }, { guard: () => true }] },
+        },
+      },
+      end: { type: "final", output: ({ context }: any) => context.n },
+    },
+  },
+  {
+    actions: { named: assign({ n: 2 }), job: effect(), unused: assign({}), later: raise({ type: "go" }, { delay: "later" } as never) },
+    guards: { fine: () => true, is: () => true, composed: and(["fine", not("is")]), unused: not("fine") },
+    delays: { soon: 1, late: () => 2, later: 3, unused: 4 },
+    actors: { load: fromPromise(async () => 1), unused: fromPromise(async () => 2) },
+    schemas: {
+      effects: { job: { ...job, failed: "job.failed", aborted: "job.aborted", attempts: 2 } },
+      delays: { soon: "restart" },
+    },
+  },
+);
+
+it("a definition is the same in every release of the engine: what a root holds is compared with it", () => {
+  expect(definitionOf(whole)).toBe("2baa6578db9b0e9e1a01bf6a0fb00bd7620ec038c5aefb1f32bad4c3fa3d8207");
+  expect(definitionOf(inState({}))).toBe("e1f0715eda287815a42be5a20f3b379695badd9ac7cd3062556da92827e1f5a6");
 });
