@@ -24,13 +24,16 @@ const NAME_ACTION =
 /** Checks actions and guards. `invoked` names the promise logic that states invoke. */
 export class ActionCheck {
   readonly #machine: AnyStateMachine;
-  readonly #schemas: Partial<MachineSchemas>;
+  readonly #effects: NonNullable<MachineSchemas["effects"]>;
+  readonly #facts: MachineSchemas["facts"] | undefined;
   readonly #invoked: ReadonlySet<string>;
   readonly #report: Report;
 
   constructor(machine: AnyStateMachine, invoked: ReadonlySet<string>, report: Report) {
     this.#machine = machine;
-    this.#schemas = (machine.schemas ?? {}) as Partial<MachineSchemas>;
+    const { effects, facts } = (machine.schemas ?? {}) as Partial<MachineSchemas>;
+    this.#effects = effects ?? {};
+    this.#facts = facts;
     this.#invoked = invoked;
     this.#report = report;
   }
@@ -45,7 +48,7 @@ export class ActionCheck {
     }
     const defined = definedIn(this.#machine, "actions", name);
     const isEngine = (ENGINE_ACTIONS as readonly string[]).includes(name);
-    const isEffect = Object.hasOwn(this.#schemas.effects ?? {}, name);
+    const isEffect = Object.hasOwn(this.#effects, name);
     if (builtInName(defined) !== undefined) {
       if (isEngine || isEffect)
         this.#report(
@@ -83,15 +86,14 @@ export class ActionCheck {
     const said = name === "" ? `uses ${kind}` : `uses ${kind} as ${name}`;
     if (!PURE_ACTIONS.has(kind))
       this.#report(path, `${said}, which has no durable meaning`, LIVE_ACTIONS[kind] ?? "use an effect, or an action of the engine");
-    const { event } = action as unknown as BuiltIn;
-    const type = typeof event === "object" && event !== null ? (event as { type?: unknown }).type : undefined;
-    if (kind === "emit" && typeof type === "string" && !Object.hasOwn(this.#schemas.facts ?? { [type]: true }, type))
+    const type = ((action as BuiltIn).event as { type?: unknown } | null | undefined)?.type;
+    if (kind === "emit" && typeof type === "string" && this.#facts && !Object.hasOwn(this.#facts, type))
       this.#report(path, `emits the fact ${type}, which schemas.facts lacks`, `add ${JSON.stringify(type)} to schemas.facts`);
   }
 
   #effectParams(path: string, name: string, params: unknown): void {
-    const schema = this.#schemas.effects?.[name]?.params;
-    if (typeof params === "function" || !schema || !isSchema(schema)) return;
+    const schema = this.#effects[name]?.params;
+    if (typeof params === "function" || !isSchema(schema)) return;
     this.#jsonParams(path, name, params);
     const fit = checkAgainst(schema, params ?? {});
     if (!fit.ok)
@@ -113,9 +115,9 @@ export class ActionCheck {
       needs("without `machine` or `id`", '{ type: "createActor", params: { machine: …, id: …, input: {} } }');
     if (name !== "cancelEffect" && name !== "abortEffect") return;
     const effect = String(given.effect);
-    const declared = this.#schemas.effects !== undefined && Object.hasOwn(this.#schemas.effects, effect);
-    if (!declared && !this.#invoked.has(effect)) needs(`for ${effect}, which is no effect`, "name an effect of schemas.effects");
-    else if (name === "abortEffect" && !this.#schemas.effects?.[effect]?.aborted)
+    if (!Object.hasOwn(this.#effects, effect) && !this.#invoked.has(effect))
+      needs(`for ${effect}, which is no effect`, "name an effect of schemas.effects");
+    else if (name === "abortEffect" && !this.#effects[effect]?.aborted)
       needs(`for ${effect}, which declares no \`aborted\` event`, `declare schemas.effects.${effect}.aborted, or use cancelEffect`);
   }
 
@@ -148,7 +150,7 @@ export class ActionCheck {
     const { guards, stateValue } = guard as { guards?: unknown; stateValue?: unknown };
     // Within a guard that has a name, a part needs none.
     for (const part of listOf(guards))
-      if (within.size === 0 || nameOf(part) !== undefined || "check" in (part as object)) this.#guard(path, part, within);
+      if (within.size === 0 || typeof part !== "function" || "check" in part) this.#guard(path, part, within);
     if (typeof stateValue === "string" && stateValue.startsWith("#")) this.#state(path, stateValue);
   }
 
