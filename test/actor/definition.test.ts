@@ -172,5 +172,8 @@ const whole = thing(
 
 it("a definition is the same in every release of the engine: what a root holds is compared with it", () => {
   expect(definitionOf(whole)).toBe("2baa6578db9b0e9e1a01bf6a0fb00bd7620ec038c5aefb1f32bad4c3fa3d8207");
+  const list: unknown[] = [];
+  list.push(list);
+  expect(definitionOf(thing({ context: { list } }))).toBe("afbbbc0360a4066e228402b38219a6a7547ff3b1473e4f28d70c515e71419ae4");
   expect(definitionOf(inState({}))).toBe("e1f0715eda287815a42be5a20f3b379695badd9ac7cd3062556da92827e1f5a6");
 });
