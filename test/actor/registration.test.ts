@@ -5,7 +5,7 @@ import { effect } from "../../machines/action.ts";
 import { registerAll } from "../../src/actor/engine.ts";
 import { HoldfastError } from "../../src/actor/error.ts";
 import { checkMachine } from "../../src/actor/machine-check.ts";
-import { register } from "../../src/actor/registration.ts";
+import { machineInvalid, register } from "../../src/actor/registration.ts";
 import { counter, handlers } from "./counter.ts";
 
 const nothing = z.strictObject({});
@@ -24,7 +24,7 @@ function machine(state: object, options: { id?: string; version?: unknown; schem
     actions: options.actions ?? {},
     guards: options.guards ?? { fine: () => true },
     actors: { child: fromPromise(async () => 1) },
-    delays: { later: 10 },
+    delays: { later: 10, wait: () => "5" },
   } as never).createMachine({
     id: options.id ?? "thing",
     version: "version" in options ? options.version : "1",
@@ -270,7 +270,16 @@ describe("a machine is registered", () => {
   });
 
   it("and its effects' outcomes become events that only the engine makes", () => {
-    expect(register(counter).reserved).toContain("work.done");
+    const events = { ...schemas.events, "job.aborted": nothing };
+    const job = { failed: "job.failed", aborted: "job.aborted" };
+    const { reserved } = register(machine({}, { schemas: { ...withEffect(job), events }, actions: { job: effect() } }));
+    expect([...reserved]).toEqual(["job.done", "job.failed", "job.aborted"]);
+  });
+
+  it("and known is whether states can be active side by side", () => {
+    const parallel = (type: object) =>
+      register(machine({ initial: "in", states: { in: { ...type, states: { left: {}, right: {} } } } })).isParallel;
+    expect([parallel({ type: "parallel" }), parallel({ initial: "left" })]).toEqual([true, false]);
   });
 
   it("with every way of migrations that ends at its own version", () => {
@@ -282,6 +291,20 @@ describe("a machine is registered", () => {
   it("as it is, where nothing in it is invoked and no delay is a function", () => {
     const registered = register(machine({ after: { later: "two" } }));
     expect(registered.machine).toBe(registered.source);
+  });
+
+  it.each<[string, () => AnyStateMachine]>([
+    ["it invokes promise logic", () => machine({ invoke: { src: "child" } })],
+    ["it has effects", () => machine({}, { schemas: withEffect({}) })],
+    ["a delay is a function", () => machine({ after: { wait: "two" } })],
+  ])("in another form, where only %s", (_, build) => {
+    const registered = register(build());
+    expect(registered.machine).not.toBe(registered.source);
+  });
+
+  it("with its functions of delays held to give a number", () => {
+    const { wait } = register(machine({ after: { wait: "two" } })).machine.implementations.delays as Record<string, () => number>;
+    expect(wait).toThrow("the delay wait");
   });
 
   it("with each of its delays, by timer id or event type, and the policy that it was given", () => {
@@ -321,5 +344,19 @@ describe("a machine is registered", () => {
     const [one, two] = [async () => 1, async () => 2];
     const handlers = [one, two].map((child) => registerAll([shared], { child }).get("thing")?.handlers.child);
     expect(handlers).toEqual([one, two]);
+  });
+});
+
+describe("what is wrong with a machine", () => {
+  it("is told with its place, and how many problems there are", () => {
+    const error = machineInvalid("thing", "id", "is bad", "write another", 2);
+    expect(error.details).toEqual({ machine: "thing", path: "id", problems: 3, remedy: "write another" });
+    expect(error.message).toMatch(/thing.* id is bad.*write another.*2 more/);
+  });
+
+  it("may be the only problem, without a remedy, in a machine without an id", () => {
+    const error = machineInvalid("", "id", "is bad");
+    expect(error.details).toEqual({ machine: "", path: "id", problems: 1 });
+    expect(error.message).toMatch(/unnamed.*id is bad$/);
   });
 });
