@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { fromPromise, raise } from "xstate";
+import { z } from "zod";
 import { openEngine } from "../../src/actor/engine.ts";
 import { HoldfastError } from "../../src/actor/error.ts";
 import { checkMachine } from "../../src/actor/machine-check.ts";
@@ -79,6 +81,63 @@ describe("docs/guides/supported.md", () => {
     ];
     const found = page.split("\n").filter((line) => /^\| .* \| (yes|no|\[`\w+`\]\(.*\)) \|/.test(line));
     expect(found).toEqual(rows);
+  });
+});
+
+const load = fromPromise(async () => 1);
+const parts = {
+  actors: { load, deliver: load },
+  delays: { soon: 5, late: 9 },
+  schemas: { effects: { load: { params: z.object({ n: z.optional(z.number()) }).nullable(), delivery: "at_least_once" } } },
+};
+/** A machine with this state, and one that invokes what is declared. */
+const besides = (one: object) => thing({ initial: "one", states: { one, two: { invoke: { id: "own", src: "load" } } } }, parts);
+const later = (event: unknown, delay: string, id?: string) => raise(event as never, { delay, ...(id ? { id } : {}) } as never);
+
+describe("a machine has no problem that", () => {
+  it.each<[string, object]>([
+    ["takes every event", { on: { "*": "two" } }],
+    ["takes every event whose type begins alike", { on: { "step.*": "two", "lost.*": "two" } }],
+    ["takes XState's own events", { on: { "xstate.done.actor.kid": "two" } }],
+    ["ends with an output that a function makes", { output: () => new Date(0) }],
+    ["invokes with an input that fits", { invoke: { src: "load", input: { n: 1 } } }],
+    ["invokes without an input where null fits", { invoke: { src: "load" } }],
+    ["invokes with an input that only a function knows", { invoke: { src: "load", input: () => new Date(0) } }],
+    ["sets one timer twice, with one delay", { entry: later({ type: "go" }, "soon", "it"), exit: later({ type: "go" }, "soon", "it") }],
+  ])("%s", (_, state) => {
+    expect(checkMachine(besides(state))).toEqual([]);
+  });
+});
+
+describe("a machine has one problem, where it stands, that", () => {
+  it.each<[string, object, string, string]>([
+    ["has a wildcard in the middle", { on: { "step.*.on": "two" } }, "on.step.*.on", "wildcard"],
+    ["has a wildcard within a word", { on: { "step*": "two" } }, "on.step*", "wildcard"],
+    ["has two wildcards", { on: { "step.*.*": "two" } }, "on.step.*.*", "wildcard"],
+    ["has a wildcard at its beginning", { on: { "*.on": "two" } }, "on.*.on", "wildcard"],
+    ["takes an event that ends like XState's", { on: { "own.xstate.": "two" } }, "on.own.xstate.", "schemas.events"],
+    ["takes an event that is called as what every object has", { on: { constructor: "two" } }, "on.constructor", "schemas.events"],
+    ["invokes what is called as an action of the engine", { invoke: { src: "deliver" } }, "invoke", "action of the engine"],
+    ["invokes under an id that is no text", { invoke: { src: "load", id: 5 } }, "invoke", "child id"],
+    ["invokes with what is not plain JSON", { invoke: { src: "load", input: { at: new Date(0) } } }, "invoke", "$.at"],
+    ["invokes with what does not fit", { invoke: { src: "load", input: { n: "1" } } }, "invoke", "does not fit"],
+    [
+      "sets one timer twice, with two delays",
+      { entry: later({ type: "go" }, "soon", "it"), exit: later({ type: "go" }, "late", "it") },
+      "exit",
+      "the timer it",
+    ],
+    ["sets a timer of an event that nobody declares", { entry: later({ type: "lost" }, "soon") }, "entry", "lost"],
+  ])("%s", (_, state, path, says) => {
+    expect(checkMachine(besides(state))).toMatchObject([{ path: `thing.one.${path}`, problem: expect.stringContaining(says) }]);
+  });
+
+  it("has no version, or one that cannot be compared", () => {
+    const [none, odd] = [undefined, "v1"].map((version) => checkMachine(thing({ version })));
+    expect([none, odd]).toMatchObject([
+      [{ path: "version", problem: expect.stringContaining("missing") }],
+      [{ path: "version", problem: expect.not.stringContaining("missing") }],
+    ]);
   });
 });
 
