@@ -112,7 +112,7 @@ export const timed = thing(
 );
 
 /** A simulated clock that can also be set, as a person or a time server does: nothing falls due by that, and waits go on as they were. */
-export interface SettableClock extends Clock, Pick<SimulatedClock, "advance" | "due"> {
+export interface SettableClock extends Clock, Pick<SimulatedClock, "advance" | "due" | "waiting"> {
   set(byMs: number): void;
   /** Every wait that was asked for, in ms. */
   readonly asked: number[];
@@ -134,6 +134,9 @@ export function settableClock(startMs?: number): SettableClock {
     },
     advance: clock.advance,
     due: clock.due,
+    get waiting() {
+      return clock.waiting;
+    },
   };
 }
 

@@ -265,7 +265,7 @@ describe("who waits for timers", () => {
   const taken: Answer = { kind: "ignored" };
 
   /** Over timers that are due at these times, by their numbers; each that fires is noted, and its row ends as by a commit. */
-  function waiting(dueMs: readonly number[], fails: () => Answer | undefined = () => undefined) {
+  function waiting(dueMs: readonly number[], fails: (key: string) => Answer | undefined = () => undefined) {
     const store = memoryStore();
     const epoch = store.beginEpoch(0);
     const set = (key: string, at: number) => {
@@ -280,7 +280,7 @@ describe("who waits for timers", () => {
     const submit = async (work: Work): Promise<Answer> => {
       const key = work.kind === "timer" ? work.timer : "";
       fired.push([key, clock.now()]);
-      const failed = fails();
+      const failed = fails(key);
       if (!failed) end(key);
       return failed ?? taken;
     };
@@ -350,6 +350,7 @@ describe("who waits for timers", () => {
     timers.open();
     end("0");
     timers.changed([], true);
+    await pass(clock, 1000);
     expect(clock.asked).toEqual([1000, 5000]);
     end("1");
     timers.changed([], true);
@@ -382,6 +383,36 @@ describe("who waits for timers", () => {
       ],
       [1000],
     ]);
+  });
+
+  it("tries again after a second also where one of several could not be fired, and leaves the others alone", async () => {
+    let isFailing = true;
+    const lost: Answer = { kind: "refused", code: "not_owner", message: "" };
+    const { timers, clock, fired } = waiting([0, 0], (key) => (isFailing && key === "1" ? lost : undefined));
+    timers.open();
+    await flushed();
+    await pass(clock, 999);
+    isFailing = false;
+    await pass(clock, 1);
+    expect(fired.map(([key, ms]) => `${key} ${ms}`)).toEqual(["0 0", "1 0", "1 1000"]);
+  });
+
+  it("asks once for what it fires, also where an earlier wait ends meanwhile", async () => {
+    const { timers, clock, fired } = waiting([1000], () => ({ kind: "refused", code: "not_owner", message: "" }));
+    timers.open();
+    clock.set(1000);
+    timers.changed([], true);
+    clock.advance(1000);
+    await flushed();
+    expect(fired).toEqual([["0", 1000]]);
+  });
+
+  it("leaves no wait behind at its end", () => {
+    const { timers, clock } = waiting([1000]);
+    timers.open();
+    expect(clock.waiting).toBe(1);
+    timers.close();
+    expect(clock.waiting).toBe(0);
   });
 
   it("waits no time for one that is set and due already", async () => {
