@@ -120,11 +120,10 @@ const PAGE = 200;
  * quarantined, and when the engine closes. Throws `actor_not_found`.
  */
 export async function* watch(reader: StoreReader, feed: Feed, actor: string, options: WatchOptions = {}): AsyncGenerator<Watched> {
-  const { after: start = 0 } = options;
-  if (!Number.isSafeInteger(start) || start < 0)
-    throw engineError("input_invalid", "after is a whole number, 0 or more", { details: { path: "after" } });
   const { signal } = options;
-  let after = options.after ?? 0;
+  let { after = 0 } = options;
+  if (!Number.isSafeInteger(after) || after < 0)
+    throw engineError("input_invalid", "after is a whole number, 0 or more", { details: { path: "after" } });
   let latest = 0;
   let closed = false;
   let lostFor: HoldfastError | undefined;
@@ -167,7 +166,7 @@ export async function* watch(reader: StoreReader, feed: Feed, actor: string, opt
         after = entry.seq;
         yield { kind: "entry", entry: toEntry(reader, entry) };
       }
-      yield* signalsUpTo(Math.max(after, page.at(-1)?.seq ?? row.seq));
+      yield* signalsUpTo(after);
       if (page.length > 0) continue;
       if (row.status === "final" || row.quarantine) return;
       await next;

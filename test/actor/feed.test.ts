@@ -1,6 +1,11 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import type { Watched } from "../../src/actor/feed.ts";
+import { engineError } from "../../src/actor/error.ts";
+import { Feed, harmless, type Signal, type Watched, watch } from "../../src/actor/feed.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { actorRow, entryRow } from "../../src/testing/store-row.ts";
 import { gate, make, open, place, rejection, STORES } from "./counter.ts";
+import { flushed } from "./held.ts";
 
 /** All that an iteration gives. */
 async function all<T>(iteration: AsyncIterable<T>): Promise<T[]> {
@@ -104,7 +109,7 @@ describe.each(STORES)("a watcher (%s)", (kind) => {
     const engine = await open(place(kind).store);
     const actor = await make(engine);
     Object.defineProperty(actor, "address", { value: "counter/none" });
-    expect(await rejection(all(actor.watch()))).toMatchObject({ code: "actor_not_found" });
+    expect(await rejection(all(actor.watch()))).toMatchObject({ code: "actor_not_found", details: { actor: "counter/none" } });
   });
 
   it("gets partial output after the entry that started it and before what came of it", async () => {
@@ -151,3 +156,203 @@ describe.each(STORES)("a watcher (%s)", (kind) => {
 
 const labelOf = (watched: Watched): string =>
   watched.kind === "entry" ? watched.entry.event.type : watched.kind === "progress" ? String(watched.output) : watched.kind;
+
+const progress = (output: number) => ({ kind: "progress", output }) as const;
+
+describe("a feed", () => {
+  /** Hears of one actor, and notes it. */
+  function hearing(feed: Feed, actor = "m/a") {
+    const heard: Signal[] = [];
+    const end = feed.subscribe(actor, (signal) => void heard.push(signal));
+    return { heard, end };
+  }
+
+  it("counts each subscription, also of one function twice", () => {
+    const feed = new Feed();
+    const heard: Signal[] = [];
+    const listener = (signal: Signal) => void heard.push(signal);
+    const [first, second] = [feed.subscribe("m/a", listener), feed.subscribe("m/a", listener)];
+    feed.publish("m/a", progress(1));
+    first();
+    feed.publish("m/a", progress(2));
+    expect([heard, feed.watched()]).toEqual([[progress(1), progress(1), progress(2)], 1]);
+    second();
+    expect(feed.watched()).toBe(0);
+  });
+
+  it("tells only those who listen to the actor", () => {
+    const feed = new Feed();
+    const [a, b] = [hearing(feed, "m/a"), hearing(feed, "m/b")];
+    feed.publish("m/a", progress(1));
+    feed.publish("m/c", progress(2));
+    expect([a.heard, b.heard, feed.watched()]).toEqual([[progress(1)], [], 2]);
+  });
+
+  it("takes no notice of a second end: who came after it hears on", () => {
+    const feed = new Feed();
+    const first = hearing(feed);
+    first.end();
+    const second = hearing(feed);
+    first.end();
+    feed.publish("m/a", progress(1));
+    expect(second.heard).toEqual([progress(1)]);
+  });
+
+  it("tells of a commit once, by all its entries of the actor, and of one that only changed it", () => {
+    const feed = new Feed();
+    const [a, b, c] = [hearing(feed, "m/a"), hearing(feed, "m/b"), hearing(feed, "m/c")];
+    const [one, two, other] = [entryRow("m/a", 1), entryRow("m/a", 2), entryRow("m/b", 7)];
+    feed.committed([one, other, two], ["m/b", "m/c"]);
+    expect([a.heard, b.heard, c.heard]).toEqual([
+      [{ kind: "committed", seq: 2, entries: [one, two] }],
+      [{ kind: "committed", seq: 7, entries: [other] }],
+      [{ kind: "committed", seq: 0, entries: [] }],
+    ]);
+  });
+
+  it("says once that it is closed, by the first reason, also to who comes later, and nothing after", () => {
+    const feed = new Feed();
+    const early = hearing(feed);
+    const error = engineError("not_owner", "lost");
+    feed.close(error);
+    feed.close();
+    feed.publish("m/a", progress(1));
+    const late = hearing(feed);
+    late.end();
+    expect([early.heard, late.heard, feed.watched()]).toEqual([[{ kind: "closed", error }], [{ kind: "closed", error }], 0]);
+  });
+
+  it("gives no reason for an orderly close", () => {
+    const feed = new Feed();
+    const { heard } = hearing(feed);
+    feed.close();
+    expect(heard).toEqual([{ kind: "closed" }]);
+    expect("error" in (heard[0] ?? {})).toBe(false);
+  });
+
+  it.each<[string, unknown, string]>([
+    ["an error", new Error("listener"), "listener"],
+    ["what is no error", { message: "listener" }, "listener"],
+  ])("warns of a listener that throws %s", async (_, thrown, message) => {
+    const warned = new Promise<Error>((resolve) => {
+      process.once("warning", resolve);
+    });
+    harmless(() => {
+      throw thrown;
+    });
+    expect((await warned).message).toBe(message);
+  });
+});
+
+describe("who watches an actor without its engine", () => {
+  /** Has read the only entry of an actor, and waits for the next. */
+  async function watching({ seq = 1, after = 0, signal }: { seq?: number; after?: number; signal?: AbortSignal } = {}) {
+    const store = memoryStore();
+    const epoch = store.beginEpoch(0);
+    const append = (from: number, to: number) =>
+      store.write(epoch, (writer) => {
+        writer.putActor(actorRow("m/a", { seq: to }));
+        return Array.from({ length: to - from + 1 }, (_, index) => {
+          const row = entryRow("m/a", from + index);
+          writer.appendEntry(row);
+          return row;
+        });
+      });
+    append(1, seq);
+    const feed = new Feed();
+    const iteration = watch(store, feed, "m/a", { after, ...(signal ? { signal } : {}) });
+    /** What the next ones are: seqs of entries, and outputs as texts. */
+    const next = async (count: number) => {
+      const seen: unknown[] = [];
+      while (seen.length < count) {
+        const { value } = await iteration.next();
+        seen.push(value?.kind === "entry" ? value.entry.seq : value?.kind === "progress" ? `${value.output}` : value?.kind);
+      }
+      return seen;
+    };
+    const remove = () =>
+      store.write(epoch, (writer) => {
+        writer.putActor(actorRow("m/a", { status: "final" }));
+        writer.deleteActor("m/a", 0);
+      });
+    return { feed, iteration, next, append, remove };
+  }
+
+  it("gets the last thousand of the signals that it is behind, and every entry", async () => {
+    const { feed, next, append } = await watching();
+    expect(await next(1)).toEqual([1]);
+    for (let nth = 1; nth <= 1001; nth++) feed.publish("m/a", progress(nth));
+    feed.committed(append(2, 3), []);
+    expect(await next(1002)).toEqual([...Array.from({ length: 1000 }, (_, index) => `${index + 2}`), 2, 3]);
+  });
+
+  it("gets a signal behind the entry that it came after, over more than a page", async () => {
+    const { feed, next, append } = await watching({ seq: 200 });
+    expect(await next(1)).toEqual([1]);
+    feed.publish("m/a", progress(1));
+    feed.committed(append(201, 450), []);
+    feed.publish("m/a", progress(2));
+    feed.committed([], ["m/a"]);
+    feed.publish("m/a", progress(3));
+    feed.committed(append(451, 451), []);
+    const seen = await next(453);
+    expect([seen.indexOf("1"), seen.indexOf("2"), seen.indexOf("3")]).toEqual([199, 450, 451]);
+    expect(seen.filter((item) => typeof item === "number")).toEqual(Array.from({ length: 450 }, (_, index) => index + 2));
+  });
+
+  it("gets signals also while its cursor is ahead of the actor", async () => {
+    const { feed, iteration, next } = await watching({ after: 5 });
+    const seen = next(1);
+    feed.publish("m/a", progress(1));
+    expect(await seen).toEqual(["1"]);
+    await iteration.return(undefined);
+    expect(feed.watched()).toBe(0);
+  });
+
+  it("is told the reason where the ownership was lost", async () => {
+    const { feed, iteration, next } = await watching();
+    await next(1);
+    const waiting = rejection(iteration.next());
+    await flushed();
+    feed.close(engineError("not_owner", "lost"));
+    expect(await waiting).toMatchObject({ code: "not_owner" });
+  });
+
+  it("is over where the actor is deleted", async () => {
+    const { feed, iteration, next, remove } = await watching();
+    await next(1);
+    const waiting = iteration.next();
+    await flushed();
+    remove();
+    feed.committed([], ["m/a"]);
+    expect(await waiting).toMatchObject({ done: true });
+  });
+
+  it("is told the reason of its signal while it waits", async () => {
+    const controller = new AbortController();
+    const { iteration, next } = await watching({ signal: controller.signal });
+    await next(1);
+    const waiting = rejection(iteration.next());
+    await flushed();
+    controller.abort(new Error("enough"));
+    expect(await waiting).toMatchObject({ message: "enough" });
+  });
+
+  it("leaves nothing behind on its signal, and is not begun where that was aborted", async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const { iteration, next, feed } = await watching({ signal });
+    await next(1);
+    expect(getEventListeners(signal, "abort").length).toBe(1);
+    await iteration.return(undefined);
+    expect([getEventListeners(signal, "abort").length, feed.watched()]).toEqual([0, 0]);
+    controller.abort(new Error("enough"));
+    const late = await watching({ signal });
+    expect(await rejection(late.iteration.next())).toMatchObject({ message: "enough" });
+  });
+});
+
+it.each([[-1], [0.5], [Number.NaN], ["1"], [null]])("a cursor that is %s is refused with its path", async (after) => {
+  const iteration = watch(memoryStore(), new Feed(), "m/a", { after: after as number });
+  expect(await rejection(iteration.next())).toMatchObject({ code: "input_invalid", details: { path: "after" } });
+});
