@@ -40,7 +40,7 @@ export function checkResolution(key: string, outcome: Resolution, draft: Draft):
   const payload: Record<string, unknown> = isDone ? { output: outcome.output } : { error: outcome?.error };
   if (notJson(payload)) throw bad(`cannot come to what is not plain JSON at ${notJson(payload)}`);
   if (JSON.stringify(payload).length > PAYLOAD_LIMIT / 2) throw bad("cannot come to so much: store it as a blob and give its digest");
-  if (!isDone && (typeof outcome?.error?.code !== "string" || typeof outcome.error.message !== "string"))
+  if (!isDone && (typeof outcome.error?.code !== "string" || typeof outcome.error.message !== "string"))
     throw bad("needs an output, or an error with code and message");
   const checked =
     row.child === null ? checkEvent(registration, { ...payload, type, effect: key } as { type: string }, "engine") : undefined;

@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { assign } from "xstate";
+import { assign, fromPromise } from "xstate";
 import { z } from "zod";
 import { effect } from "../../machines/action.ts";
 import type { Engine } from "../../src/actor/engine.ts";
+import { PAYLOAD_LIMIT } from "../../src/actor/journal.ts";
 import type { Resolution } from "../../src/actor/resolution.ts";
 import type { Store } from "../../src/actor/store.ts";
 import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
 import { gate, journal, open, place, rejection, STORES } from "./counter.ts";
 import { flushed, held } from "./held.ts";
-import { nothing, thing } from "./thing.ts";
+import { inState, nothing, thing } from "./thing.ts";
 
 const failure = z.strictObject({ code: z.string(), message: z.string() });
 const outcome = { output: z.strictObject({ n: z.int() }), effect: z.string() };
@@ -21,7 +22,7 @@ const jobs = thing(
     initial: "idle",
     on: { end: ".ended", spoil: { actions: "refuse" } },
     states: {
-      idle: { on: { go: "quiet", more: "once" } },
+      idle: { on: { go: "quiet", more: "once", most: "loose" } },
       quiet: {
         entry: { type: "quiet", params: {} },
         on: {
@@ -35,6 +36,7 @@ const jobs = thing(
         entry: { type: "once", params: {} },
         on: { "once.done": { target: "idle", actions: "note" }, "once.failed": { target: "idle", actions: "note" } },
       },
+      loose: { entry: { type: "loose", params: {} }, on: { "loose.failed": { target: "idle", actions: "note" } } },
       ended: { type: "final" },
     },
   },
@@ -42,20 +44,24 @@ const jobs = thing(
     schemas: {
       context: z.strictObject({ log: z.array(z.string()) }),
       events: {
-        ...{ go: nothing, more: nothing, end: nothing, spoil: nothing },
+        ...{ go: nothing, more: nothing, most: nothing, end: nothing, spoil: nothing },
         "effect.unknown": z.strictObject({ effect: z.string(), name: z.string() }),
         "quiet.done": z.strictObject(outcome),
         "once.done": z.strictObject(outcome),
         "once.failed": z.strictObject({ error: failure, effect: z.string() }),
+        "loose.done": z.looseObject({}),
+        "loose.failed": z.looseObject({}),
       },
       effects: {
         quiet: { params: nothing, done: "quiet.done", delivery: "at_least_once", attempts: 1 },
         once: { params: nothing, done: "once.done", failed: "once.failed", delivery: "at_most_once" },
+        loose: { params: nothing, done: "loose.done", failed: "loose.failed", delivery: "at_most_once" },
       },
     },
     actions: {
       quiet: effect<object>(),
       once: effect<object>(),
+      loose: effect<object>(),
       note: assign(({ context, event }: any) => ({ log: [...context.log, event.type] })),
       refuse: assign(() => {
         throw new Error("refused");
@@ -69,7 +75,8 @@ const KEY = "jobs/a:2:0";
 
 async function openJobs(store: Store, effects: object = {}): Promise<Engine> {
   const clock = simulatedClock();
-  return open(store, { machines: [jobs], clock, effects: { quiet: async () => ({ n: 1 }), once: async () => ({ n: 1 }), ...effects } });
+  const done = async () => ({ n: 1 });
+  return open(store, { machines: [jobs], clock, effects: { quiet: done, once: done, loose: done, ...effects } });
 }
 
 /** An actor whose effect has failed, and is listed as exhausted. */
@@ -84,10 +91,10 @@ async function exhausted(store: Store, effects: object = {}) {
 }
 
 /** An actor whose effect was at work when its owner ended, and which was released without hearing of it. */
-async function unknown(store: Store, handler: (call: any) => Promise<unknown> = async () => ({ n: 1 })) {
+async function unknown(store: Store, handler: (call: any) => Promise<unknown> = async () => ({ n: 1 }), type = "more") {
   const lost = held();
-  const first = await openJobs(store, { once: lost.handler });
-  await (await first.create(jobs, "a", { input: {} })).send({ type: "more" });
+  const first = await openJobs(store, { once: lost.handler, loose: lost.handler });
+  await (await first.create(jobs, "a", { input: {} })).send({ type });
   await lost.called(1);
   await first.close();
   store.write(store.epoch(), (writer) => {
@@ -116,7 +123,8 @@ describe.each(STORES)("an effect that waits for a person (%s)", (kind) => {
     await engine.recover();
     await flushed();
     const points = faultPoints();
-    await open(store, { machines: [jobs], effects: { quiet: fails.handler, once: fails.handler }, probe: points.probe });
+    const effects = { quiet: fails.handler, once: fails.handler, loose: fails.handler };
+    await open(store, { machines: [jobs], effects, probe: points.probe });
     await flushed();
     expect([fails.calls.length, points.count("effect.before")]).toEqual([1, 0]);
   });
@@ -138,7 +146,7 @@ describe.each(STORES)("an effect that waits for a person (%s)", (kind) => {
     const fails = held();
     const engine = await open(store, {
       ...{ machines: [jobs], clock: simulatedClock(), probe: points.probe },
-      effects: { quiet: fails.handler, once: fails.handler },
+      effects: { quiet: fails.handler, once: fails.handler, loose: fails.handler },
     });
     const actor = await engine.create(jobs, "a", { input: {} });
     await actor.send({ type: "go" });
@@ -155,7 +163,7 @@ describe.each(STORES)("an effect that waits for a person (%s)", (kind) => {
   it("is run again by retry() also where one commit says that it was exhausted and that it is retried", async () => {
     const points = faultPoints();
     const fails = held();
-    const effects = { quiet: fails.handler, once: fails.handler };
+    const effects = { quiet: fails.handler, once: fails.handler, loose: fails.handler };
     const engine = await open(place(kind).store, { machines: [jobs], clock: simulatedClock(), probe: points.probe, effects });
     await (await engine.create(jobs, "a", { input: {} })).send({ type: "go" });
     (await fails.called(1)).reject(new Error("no"));
@@ -220,18 +228,56 @@ describe.each(STORES)("settling by hand (%s)", (kind) => {
     ["a text", "done"],
   ])("with %s is refused as effect_result_invalid, and nothing is written", async (_, given) => {
     const { engine, actor } = await exhausted(place(kind).store);
-    expect(await rejection(engine.resolve(KEY, given as Resolution))).toMatchObject({ code: "effect_result_invalid" });
+    expect(await rejection(engine.resolve(KEY, given as Resolution))).toMatchObject({
+      code: "effect_result_invalid",
+      details: { effect: KEY },
+    });
     expect([actor.row().seq, engine.effects().map(({ state }) => state)]).toEqual([2, ["exhausted"]]);
   });
 
   it.each<[string, unknown]>([
     ["an error without a message", { error: { code: "c" } }],
+    ["an error without a code", { error: { message: "m" } }],
     ["an error that is a text", { error: "no" }],
+    ["neither output nor error", {}],
+    ["nothing", null],
+    ["a text", "done"],
     ["an error with more than its event takes", { error: { code: "c", message: "m", stack: "s" } }],
   ])("with %s is refused as effect_result_invalid", async (_, given) => {
     const { engine } = await unknown(place(kind).store);
-    expect(await rejection(engine.resolve(KEY, given as Resolution))).toMatchObject({ code: "effect_result_invalid" });
+    expect(await rejection(engine.resolve(KEY, given as Resolution))).toMatchObject({
+      code: "effect_result_invalid",
+      details: { effect: KEY },
+    });
     expect(engine.effects().map(({ state }) => state)).toEqual(["unknown"]);
+  });
+
+  it.each<[string, unknown]>([
+    ["without a message", { code: "c" }],
+    ["without a code", { message: "m" }],
+    ["that is a text", "no"],
+    ["that is nothing", null],
+  ])("with an error %s is refused as effect_result_invalid also where its event takes everything", async (_, error) => {
+    const { engine } = await unknown(place(kind).store, undefined, "most");
+    expect(await rejection(engine.resolve(KEY, { error } as Resolution))).toMatchObject({ code: "effect_result_invalid" });
+    expect(engine.effects().map(({ state }) => state)).toEqual(["unknown"]);
+  });
+
+  it("with an output for promise logic takes all plain JSON up to its limit, and nothing else", async () => {
+    const load = fromPromise(async () => Promise.reject(new Error("no")));
+    const machine = inState({ invoke: { src: "load", onDone: "two" } }, { actors: { load } });
+    const engine = await open(place(kind).store, { machines: [machine], clock: simulatedClock() });
+    const actor = await engine.create(machine, "a", { input: {} });
+    await flushed();
+    const [effect] = engine.effects({ state: "exhausted" });
+    const resolve = (output: unknown) => engine.resolve(effect?.key ?? "", { output });
+    // As it stands in its event: {"output":"x…"}.
+    const most = "x".repeat(PAYLOAD_LIMIT / 2 - 13);
+    for (const output of [new Date(0), `${most}x`])
+      expect(await rejection(resolve(output))).toMatchObject({ code: "effect_result_invalid" });
+    expect(actor.row().seq).toBe(1);
+    await resolve(most);
+    expect(actor.getSnapshot().value).toBe("two");
   });
 
   it("is refused with effect_gone where there is no such effect", async () => {
