@@ -184,8 +184,24 @@ describe("a blob that is put", () => {
     expect(await rejection(engine.putBlob(new Uint8Array(BLOB_LIMIT + 1)))).toMatchObject({
       code: "input_invalid",
       message: expect.stringContaining(`${BLOB_LIMIT + 1}`),
+      details: { path: "bytes" },
     });
     expect(await engine.putBlob(Buffer.from("text"))).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it("may have as many bytes as the bound says", async () => {
+    const engine = await open(place().store);
+    await engine.close();
+    // Not refused for its size; and nobody stores a quarter of a gigabyte for that.
+    expect(await rejection(engine.putBlob(new Uint8Array(BLOB_LIMIT)))).toMatchObject({ code: "closed" });
+  });
+
+  it("is refused where another owner has the root, and nothing is stored", async () => {
+    const { store } = place();
+    const engine = await open(store);
+    store.beginEpoch(1);
+    expect(await rejection(engine.putBlob(Buffer.from("text")))).toMatchObject({ code: "not_owner" });
+    expect(store.blobs({ limit: 1 })).toEqual([]);
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { assign } from "xstate";
 import { effect } from "../../machines/action.ts";
 import { type Engine, openEngine } from "../../src/actor/engine.ts";
+import { PAGE } from "../../src/actor/page.ts";
 import type { RetentionPolicy } from "../../src/actor/retention.ts";
 import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
 import { counter, counterOf, journal, make, open, place, rejection, STORES } from "./counter.ts";
@@ -283,6 +284,115 @@ describe.each(STORES)("retention (%s)", (kind) => {
     // 2,002 entries each, 5,000 a commit.
     expect(points.count("commit.after") - before).toBe(2);
     expect(engine.verify().faults).toEqual([]);
+  });
+
+  it.each([
+    { says: "as many entries as one commit takes", seqs: [2500, 2500], commits: 1 },
+    { says: "one entry more", seqs: [2500, 2501], commits: 2 },
+    { says: "one actor of more entries than that", seqs: [5001], commits: 1 },
+    { says: "such a one between others", seqs: [1, 5001, 1], commits: 3 },
+    { says: "as many actors as one commit takes", seqs: Array<number>(500).fill(1), commits: 1 },
+    { says: "one actor more", seqs: Array<number>(501).fill(1), commits: 2 },
+  ])("removes $says in $commits commits", async ({ seqs, commits }) => {
+    const clock = simulatedClock();
+    const points = faultPoints();
+    const engine = await open(place(kind).store, { clock, probe: points.probe });
+    const refs = await Promise.all(seqs.map((_, id) => make(engine, `f${id}`)));
+    await Promise.all(refs.map((ref) => ref.send({ type: "count.end" })));
+    clock.advance(1);
+    const group = engine.list({}, { limit: 1000 }).map((row, index) => ({ ...row, seq: seqs[index] as number }));
+    const before = points.count("commit.after");
+    // All of it is asked for with the first, and with the others nothing.
+    const groupOf = ({ id }: { id: string }) => (id === "f0" ? group : []);
+    expect(await engine.retain({ finalMs: 0 }, groupOf)).toEqual({ ...NOTHING, actors: seqs.length });
+    expect([points.count("commit.after") - before, addresses(engine)]).toEqual([commits, []]);
+  });
+
+  it("keeps a group of which one is set aside, as a whole", async () => {
+    const clock = simulatedClock();
+    const { store } = place(kind);
+    const engine = await open(store, { clock });
+    for (const id of ["a", "b"]) await (await make(engine, id)).send({ type: "count.end" });
+    await engine.setAside("counter/b", "snapshot_damaged", "by hand");
+    clock.advance(1);
+    const group = engine.list();
+    expect(await engine.retain({ finalMs: 0 }, () => group)).toEqual(NOTHING);
+    expect(addresses(engine)).toEqual(["counter/a", "counter/b"]);
+  });
+
+  it("goes on in a group of which one went with another group", async () => {
+    const clock = simulatedClock();
+    const engine = await open(place(kind).store, { clock });
+    for (const id of ["a", "b", "c"]) await (await make(engine, id)).send({ type: "count.end" });
+    clock.advance(1);
+    const rows = engine.list();
+    const groupOf = ({ id }: { id: string }) => (id === "a" ? rows.slice(0, 2) : id === "b" ? rows.slice(1) : []);
+    expect(await engine.retain({ finalMs: 0 }, groupOf)).toEqual({ ...NOTHING, actors: 3 });
+    expect(addresses(engine)).toEqual([]);
+  });
+
+  it("removes more than a page of keys, dead letters and blobs, a page to a commit, and counts them all", async () => {
+    const clock = simulatedClock();
+    const points = faultPoints();
+    const engine = await open(place(kind).store, { clock, probe: points.probe });
+    const a = await make(engine, "a");
+    const all = Array.from({ length: PAGE + 1 }, (_, index) => index);
+    await Promise.all(all.map((key) => a.send({ type: "never.taken" }, { key: `k${key}` })));
+    await Promise.all(all.map((to) => a.send({ type: "count.tell", to: `counter/n${to}`, by: 0 })));
+    await Promise.all(all.map((id) => engine.putBlob(bytes(`blob ${id}`))));
+    clock.advance(3 * HOUR_MS);
+    const before = points.count("commit.after");
+    const policy = { keysMs: 0, deadLettersMs: 0, blobsMs: HOUR_MS };
+    expect(await engine.retain(policy)).toEqual({ actors: 0, keys: PAGE + 1, deadLetters: PAGE + 1, blobs: PAGE + 1 });
+    expect(points.count("commit.after") - before).toBe(6);
+    expect(engine.reader.blobs({ limit: 1 })).toEqual([]);
+  });
+
+  it("keeps a blob that only the last of more than a page of entries, dead letters or quarantines mentions", async () => {
+    const clock = simulatedClock();
+    const { store } = place(kind);
+    const engine = await open(store, { clock });
+    const [a, b] = [await make(engine, "a"), await make(engine, "b")];
+    const [inEntry, inLetter, inQuarantine] = await Promise.all(
+      ["entry", "letter", "quarantine"].map((text) => engine.putBlob(bytes(text))),
+    );
+    const aside = await Promise.all(Array.from({ length: PAGE + 1 }, (_, id) => make(engine, `q${id}`)));
+    await Promise.all(
+      aside.map(({ address }, index) =>
+        engine.setAside(address, "snapshot_damaged", index === PAGE ? `it has ${inQuarantine}` : "it has none"),
+      ),
+    );
+    await Promise.all(Array.from({ length: PAGE }, () => b.send({ type: "count.tell", to: "counter/none", by: 0 })));
+    await b.send({ type: "count.say", to: "stranger/none", event: { type: "none", digest: inLetter } });
+    await b.send({ type: "count.end" });
+    await a.send({ type: "count.create", id: "c", start: 0, keys: [inEntry as string] });
+    clock.advance(3 * HOUR_MS);
+    expect(await engine.retain({ finalMs: 0, blobsMs: HOUR_MS })).toEqual({ ...NOTHING, actors: 1 });
+    expect([inEntry, inLetter, inQuarantine].map((digest) => store.blob(digest as string) !== undefined)).toEqual([true, true, true]);
+  });
+
+  it.each<[string, RetentionPolicy]>([
+    ["actors", { finalMs: 0 }],
+    ["keys", { keysMs: 0 }],
+    ["dead letters", { deadLettersMs: 0 }],
+    ["blobs", { blobsMs: HOUR_MS }],
+  ])("of %s is refused where another owner has the root, and removes nothing", async (_, policy) => {
+    const clock = simulatedClock();
+    const { store } = place(kind);
+    const engine = await open(store, { clock });
+    const a = await make(engine, "a");
+    await a.send({ type: "count.tell", to: "counter/none", by: 0 }, { key: "k" });
+    await a.send({ type: "count.end" });
+    const digest = await engine.putBlob(bytes("idle"));
+    clock.advance(3 * HOUR_MS);
+    store.beginEpoch(clock.now());
+    expect(await rejection(engine.retain(policy))).toMatchObject({ code: "not_owner" });
+    expect([
+      addresses(engine),
+      store.answer("counter/a", "k")?.key,
+      store.deadLetters({}, { limit: 9 }).length,
+      store.blob(digest) !== undefined,
+    ]).toEqual([["counter/a"], "k", 1, true]);
   });
 
   it("removes what belongs together in its order, as a whole, and nothing of it where one of it is unfinished or too young", async () => {
