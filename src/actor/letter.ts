@@ -5,7 +5,7 @@
  * comes back or before anything else that its next owner asks of it; one that stays a dead letter says why.
  */
 
-import { Cascade, isStoreFailure, type Message, PoisonedReceiver } from "./cascade.ts";
+import { Cascade, type Message, PoisonedReceiver, poisoning } from "./cascade.ts";
 import type { Draft } from "./draft.ts";
 import { engineError } from "./error.ts";
 import { checkEvent } from "./input.ts";
@@ -25,21 +25,19 @@ export const WAITING: readonly string[] = ["actor_quarantined", ...PARKED];
 
 const isWaiting: ReadonlySet<string> = new Set(WAITING);
 
-/** What to do with a letter that its actor cannot take: fail; leave it out, listed; or set the actor aside. */
-type Failing = "throw" | "discard" | "quarantine";
-
-/** Delivers what waits for an actor; nothing where that cannot take events now. */
-export function deliverWaiting(address: string, draft: Draft, rules: Rules, failing: Failing): void {
-  if (draft.actor(address)?.kind !== "live") return;
-  for (const letter of draft.letters(address, isWaiting)) deliver(letter, draft, rules, failing);
+/**
+ * Delivers what waits for an actor; nothing where that cannot take events now. With `discard`, a letter that it cannot take is left out,
+ * listed; without, that is the fault of the actor (ACT-10).
+ */
+export function deliverWaiting(address: string, draft: Draft, rules: Rules, discard: boolean): void {
+  const target = draft.actor(address);
+  if (target?.kind !== "live") return;
+  for (const letter of draft.letters(address, isWaiting)) deliver(letter, target.registration, draft, rules, discard);
 }
 
-function deliver(letter: Letter, draft: Draft, rules: Rules, failing: Failing): void {
+function deliver(letter: Letter, registration: Registration, draft: Draft, rules: Rules, discard: boolean): void {
   const { receiver: to, sender, seq, event } = letter;
-  const target = draft.actor(to);
-  // Set aside or parked still, or again: it waits on, in its place.
-  if (target?.kind !== "live") return;
-  const reason = draft.isFinal(to) ? "actor_final" : attemptOf(letter, target.registration, draft, rules, failing);
+  const reason = draft.isFinal(to) ? "actor_final" : attemptOf(letter, registration, draft, rules, discard);
   draft.taken.add(letter.position ?? letter);
   // Never earlier than it was: what retention removed of the letters is all older than its watermark, also where a clock went back.
   const atMs = Math.max(letter.atMs, rules.now());
@@ -52,20 +50,22 @@ function attemptOf(
   registration: Registration,
   draft: Draft,
   rules: Rules,
-  failing: Failing,
+  discard: boolean,
 ): string | undefined {
   const attempt = draft.fork();
   const message: Message = { to, event: read(event), cause: { kind: "delivery", from: sender, seq } };
   try {
-    // Nobody could say what fits while its receiver could not be asked.
-    const checked = checkEvent(registration, message.event, "delivery");
-    if (!checked.ok) throw engineError(checked.code, checked.message, { details: { actor: to } });
-    if (new Cascade(attempt, rules).toRest({ ...message, event: checked.event }).kind === "ignored") return "delivery_ignored";
+    const taken = poisoning(message, () => {
+      // Nobody could say what fits while its receiver could not be asked.
+      const checked = checkEvent(registration, message.event, "delivery");
+      if (!checked.ok) throw engineError(checked.code, checked.message, { details: { actor: to } });
+      return new Cascade(attempt, rules).toRest({ ...message, event: checked.event });
+    });
+    if (taken.kind === "ignored") return "delivery_ignored";
   } catch (failure) {
-    // The fault of another: who cannot take what this actor says is set aside, and this is done again.
-    if (isStoreFailure(failure) || (failure instanceof PoisonedReceiver && failure.message.to !== to)) throw failure;
-    if (failing === "discard") return "event_poisoned";
-    throw failing === "throw" || failure instanceof PoisonedReceiver ? failure : new PoisonedReceiver(message, failure);
+    // Not the fault of another: who cannot take what this actor says is set aside, and this is done again.
+    if (discard && failure instanceof PoisonedReceiver && failure.message.to === to) return "event_poisoned";
+    throw failure;
   }
   draft.merge(attempt);
   return undefined;

@@ -107,7 +107,7 @@ function answerTo(work: Work, draft: Draft, rules: Rules): Answer {
     case "stop":
       return stop(work.actor, draft, new Cascade(draft, rules));
     case "admit":
-      deliverWaiting(work.actor, draft, rules, "quarantine");
+      deliverWaiting(work.actor, draft, rules, false);
       return { kind: "ignored" };
     case "release":
       return back(work, draft, rules);

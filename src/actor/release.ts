@@ -10,7 +10,6 @@ import { pending, replaceRows } from "./admission.ts";
 import { type Answer, type Refusal, refused } from "./answer.ts";
 import { DISCARDED } from "./declaration.ts";
 import type { Draft, Live } from "./draft.ts";
-import { HoldfastError } from "./error.ts";
 import { type Folded, fold } from "./fold.ts";
 import { idOf, machineOf } from "./input.ts";
 import type { Cause } from "./journal.ts";
@@ -35,23 +34,21 @@ export function release(work: Extract<Work, { kind: "release" }>, draft: Draft, 
 function released(work: Extract<Work, { kind: "release" }>, draft: Draft, rules: Rules): Answer {
   const { actor: address, discard } = work;
   const row = draft.ground.reader.actor(address);
+  if (!row) return refused("actor_not_found", `there is no actor ${address}`);
   const quarantine = draft.quarantineOf(address);
-  // Before it is read: to read an actor of an older version is to migrate it, and what is refused must change nothing.
-  if (row && !quarantine) return refused("actor_not_quarantined", `${address} is not in quarantine`);
-  const known = draft.actor(address);
-  if (!known || !row) return refused("actor_not_found", `there is no actor ${address}`);
-  if (known.kind === "live" || known.code !== "actor_quarantined" || !quarantine)
-    return refused("actor_not_quarantined", `${address} is not in quarantine`);
+  // Not read where nobody set it aside: to read an actor of an older version is to migrate it, and what is refused must change nothing.
+  const known = quarantine ? draft.actor(address) : undefined;
+  if (!quarantine || known?.kind !== "unavailable") return refused("actor_not_quarantined", `${address} is not in quarantine`);
   const back = rebuilt(draft, rules, row, known.last);
   if (back.kind === "refused") return back;
   draft.released.add(address);
   if (discard && quarantine.source !== undefined) leaveOut(draft, back, quarantine.source, rules.now());
   // Before the letters: what they make this actor say must find a supervisor that knows it is back.
   tellSupervisor("engine.released", address, draft, rules);
-  deliverWaiting(address, draft, rules, discard ? "discard" : "throw");
-  const now = draft.actor(address);
-  if (now?.kind === "live") return { kind: "accepted", seq: now.seq, snapshot: now.snapshot };
-  throw new HoldfastError("actor_quarantined", `${address} was set aside again by what waited for it`, { details: { actor: address } });
+  deliverWaiting(address, draft, rules, discard);
+  // Live still: what would set it aside again is what this release fails with.
+  const { seq, snapshot } = draft.actor(address) as Live;
+  return { kind: "accepted", seq, snapshot };
 }
 
 /** The actor as its journal gives it. What is known of its requests besides (tries, due times) is kept. */

@@ -225,6 +225,21 @@ describe.each(STORES)("what a parked actor is told (%s)", (kind) => {
     await engine.close();
   });
 
+  it("sets it aside alone where what it is told is damaged", async () => {
+    const { store } = place(kind);
+    await told(store, unmigrated, [add(2)]);
+    store.write(store.epoch(), (writer) => {
+      for (const { position, ...letter } of writer.deadLetters({}, { limit: 9 })) {
+        writer.deleteDeadLetter(position);
+        writer.putDeadLetter({ ...letter, event: "{" });
+      }
+    });
+    const engine = await sail(store, ship2());
+    expect(engine.list({ quarantined: true })).toMatchObject([{ address: "ship/a", quarantine: { code: "event_poisoned" } }]);
+    expect(store.deadLetters({}, { limit: 9 })).toHaveLength(1);
+    await engine.close();
+  });
+
   it("waits on under a program that still cannot ask it", async () => {
     const { store } = place(kind);
     await told(store, unmigrated, [add(2)]);

@@ -1,13 +1,17 @@
+import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { assign } from "xstate";
 import { z } from "zod";
 import type { Engine } from "../../src/actor/engine.ts";
-import type { Store } from "../../src/actor/store.ts";
+import { HoldfastError } from "../../src/actor/error.ts";
+import { makeEntry } from "../../src/actor/journal.ts";
+import type { ActorRow, PlacedDeadLetterRow, Store, StoreWriter } from "../../src/actor/store.ts";
 import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
 import { journal, make, open, place, rejection, STORES } from "./counter.ts";
 import { flushed, held } from "./held.ts";
 import { all, harbour, sail, ship, ship2, shipOf } from "./ship.ts";
 import { nothing, thing } from "./thing.ts";
+import { makeTimed, openTimed } from "./timed.ts";
 
 const ref = (engine: Engine, machine: typeof ship, id: string) => engine.get(machine, id) as NonNullable<ReturnType<Engine["get"]>>;
 const types = (engine: Engine, actor = "ship/a") => journal(engine, actor).map(({ event }) => event.type);
@@ -135,6 +139,20 @@ describe.each(STORES)("an actor that was set aside (%s)", (kind) => {
   });
 });
 
+/** What is written to, of which the row of this actor cannot be read. */
+function unreadable(writer: StoreWriter, address: string): StoreWriter {
+  return new Proxy(writer, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (name !== "actor") return typeof value === "function" ? value.bind(target) : value;
+      return (given: string) => {
+        if (given === address) throw new HoldfastError("storage_failed", "the disk is gone");
+        return writer.actor(given);
+      };
+    },
+  });
+}
+
 describe.each(STORES)("what waits for an actor that was set aside (%s)", (kind) => {
   /** `ship/a` is set aside, and is told these things. */
   async function waiting(store: Store, events: readonly object[]): Promise<void> {
@@ -214,6 +232,63 @@ describe.each(STORES)("what waits for an actor that was set aside (%s)", (kind) 
     await engine.close();
   });
 
+  it("that makes its actor tell itself what it cannot take is refused with the release, and left out with `discard`", async () => {
+    const { store } = place(kind);
+    await waiting(store, [{ type: "tell", to: "ship/a", event: add(60) }, add(3)]);
+    const before = [all(store, "ship/a"), store.deadLetters({}, { limit: 9 })];
+    const engine = await sail(store, touchy);
+    expect(await rejection(engine.release("ship/a"))).toMatchObject({ code: "machine_threw" });
+    expect([all(store, "ship/a"), store.deadLetters({}, { limit: 9 })]).toEqual(before);
+    await engine.release("ship/a", { discard: true });
+    expect(taken(engine)).toEqual([1, 3]);
+    expect(engine.deadLetters()).toMatchObject([{ receiver: "ship/a", sender: "ship/b", reason: "event_poisoned" }]);
+    expect(engine.verify().faults).toEqual([]);
+    await engine.close();
+  });
+
+  it.each([
+    ["that its schema has not", (event: string) => event.replace("add", "sub"), "event_unknown"],
+    ["that does not fit its schema", (event: string) => event.replace("3", '"3"'), "event_invalid"],
+    ["that is no JSON", () => "{", "event_unknown"],
+  ])("%s fails the release with its code and its actor, and is left out with `discard`", async (_, damage, code) => {
+    const { store } = place(kind);
+    await waiting(store, [add(3)]);
+    store.write(store.epoch(), (writer) => {
+      const { position, ...letter } = writer.deadLetters({}, { limit: 9 }).at(-1) as PlacedDeadLetterRow;
+      writer.deleteDeadLetter(position);
+      writer.putDeadLetter({ ...letter, event: damage(letter.event) });
+    });
+    const engine = await sail(store, ship);
+    expect(await rejection(engine.release("ship/a"))).toMatchObject({ code, details: { actor: "ship/a" } });
+    await engine.release("ship/a", { discard: true });
+    expect(taken(engine)).toEqual([1]);
+    expect(engine.deadLetters()).toMatchObject([{ receiver: "ship/a", reason: "event_poisoned" }]);
+    await engine.close();
+  });
+
+  it("is not left out because the store fails, and can be delivered later", async () => {
+    const { store } = place(kind);
+    await waiting(store, [{ type: "tell", to: "ship/b", event: add(2) }]);
+    const before = [all(store, "ship/a"), store.deadLetters({}, { limit: 9 })];
+    let fails = true;
+    const clock = simulatedClock(START_MS + 1000);
+    const failing: Store = new Proxy(store, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target);
+        if (name !== "write") return typeof value === "function" ? value.bind(target) : value;
+        return (epoch: number, body: Parameters<Store["write"]>[1]) =>
+          store.write(epoch, (writer) => body(fails ? unreadable(writer, "ship/b") : writer));
+      },
+    });
+    const engine = await sail(failing, ship, { clock, start: false });
+    expect(await rejection(engine.release("ship/a", { discard: true }))).toMatchObject({ code: "storage_failed" });
+    expect([all(store, "ship/a"), store.deadLetters({}, { limit: 9 })]).toEqual(before);
+    fails = false;
+    await engine.release("ship/a");
+    expect(types(engine).slice(2)).toEqual(["add", "tell"]);
+    await engine.close();
+  });
+
   it("is delivered also where it was sent in the group of the release, or after a first release in it", async () => {
     const { store } = place(kind);
     await waiting(store, []);
@@ -264,6 +339,103 @@ describe.each(STORES)("what waits for an actor that was set aside (%s)", (kind) 
 });
 
 describe.each(STORES)("a release (%s)", (kind) => {
+  const quarantine = { code: "event_poisoned", message: "by hand", atMs: 1 };
+  /** Changes the row of `ship/a` without the engine. */
+  const change = (store: Store, changed: object): void =>
+    store.write(store.epoch(), (writer) => {
+      const row = writer.actor("ship/a");
+      if (row) writer.putActor({ ...row, ...changed });
+    });
+
+  it.each<[string, string, string | number, string]>([
+    ["says that it is of another machine", "machine", "boat", "snapshot_damaged"],
+    ["says that it has another id", "id", "z", "snapshot_damaged"],
+    ["is behind its journal", "seq", 1, "row_missing"],
+    ["is further on than its journal", "seq", 7, "row_missing"],
+    ["has not the hash of its last entry", "hash", "0", "snapshot_damaged"],
+  ])("of an actor whose row %s is refused, and nothing is written", async (_, column, value, code) => {
+    const { store, file } = place(kind);
+    await harbour(store, { a: [add(1)] });
+    change(store, { ...(file === undefined ? { [column]: value } : {}), quarantine });
+    if (file !== undefined) {
+      // What a row is found by no store changes.
+      const db = new Database(file);
+      db.prepare(`UPDATE actors SET ${column} = ? WHERE address = 'ship/a'`).run(value);
+      db.close();
+    }
+    const before = all(store, "ship/a");
+    const engine = await sail(store, ship);
+    for (const discard of [false, true]) expect(await rejection(engine.release("ship/a", { discard }))).toMatchObject({ code });
+    expect(all(store, "ship/a")).toEqual(before);
+    await engine.close();
+  });
+
+  it("of an actor whose machine is not registered is refused", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [] });
+    change(store, { quarantine });
+    const engine = await sail(store, thing({}));
+    expect(await rejection(engine.release("ship/a"))).toMatchObject({ code: "machine_unknown" });
+    await engine.close();
+  });
+
+  it("of an actor whose journal comes to no state is refused", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [] });
+    const { hash } = store.actor("ship/a") as ActorRow;
+    const content = { atMs: START_MS, version: "2", cause: '{"kind":"engine"}', facts: "[]", actions: "[]" };
+    const entry = makeEntry(hash, "ship/a", 2, { ...content, event: '{"type":"engine.discarded"}' });
+    store.write(store.epoch(), (writer) => writer.appendEntry(entry));
+    change(store, { version: "2", seq: 2, hash: entry.hash, quarantine });
+    const engine = await sail(store, ship2());
+    expect(await rejection(engine.release("ship/a"))).toMatchObject({ code: "machine_version_unknown" });
+    await engine.close();
+  });
+
+  it("takes times and epoch of an actor from its journal, and nothing from a row that has them wrong", async () => {
+    const { store } = place(kind);
+    const clock = simulatedClock();
+    const first = await sail(store, ship, { clock });
+    const a = await first.create(ship, "a", { input: { start: 1 } as never });
+    clock.advance(5);
+    await a.send(add(1) as never);
+    await first.close();
+    const sound = store.actor("ship/a");
+    change(store, { createdMs: 7, updatedMs: 8, epoch: 99, quarantine });
+    const engine = await sail(store, ship, { clock });
+    await engine.release("ship/a");
+    expect(store.actor("ship/a")).toEqual({ ...sound, epoch: engine.epoch });
+    expect(engine.verify().faults).toEqual([]);
+    await engine.close();
+  });
+
+  it("sets an absolute timer by its entry, and another as its row has it, which may have been put off", async () => {
+    const { store } = place(kind);
+    const engine = await openTimed(store, simulatedClock());
+    for (const id of ["absolute", "remaining"]) await makeTimed(engine, id, { type: id });
+    const timers = engine.timers();
+    for (const { actor } of timers) await engine.setAside(actor, "event_poisoned", "by hand");
+    store.write(store.epoch(), (writer) => {
+      for (const timer of timers) writer.putTimer({ ...timer, dueMs: timer.dueMs + 5 });
+    });
+    for (const { actor } of timers) await engine.release(actor);
+    const due = timers.map(({ policy, dueMs }) => [policy, policy === "absolute" ? dueMs : dueMs + 5]);
+    expect(engine.timers().map(({ policy, dueMs }) => [policy, dueMs])).toEqual(due);
+    expect(engine.verify().faults).toEqual([]);
+  });
+
+  it("with `discard` leaves an at-most-once effect that poisons unknown", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [] });
+    const engine = await sail(store, clumsy, { effects: { once: async () => 1 } });
+    const a = ref(engine, clumsy, "a");
+    await a.send({ type: "once", by: 1 } as never);
+    await rejection(a.waitFor(() => false));
+    await engine.release("ship/a", { discard: true });
+    expect(engine.effects().map(({ key, state }) => [key, state])).toEqual([["ship/a:2:0", "unknown"]]);
+    await engine.close();
+  });
+
   it("with `discard` ends the timer that poisons, in an entry that the fold holds", async () => {
     const { store } = place(kind);
     await ways["a timer"](store);
