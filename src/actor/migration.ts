@@ -6,7 +6,7 @@
  */
 
 import type { AnyMachineSnapshot, AnyStateNode } from "xstate";
-import { MIGRATED } from "./declaration.ts";
+import { MIGRATED, type Migration } from "./declaration.ts";
 import { DELAY_LIMIT_MS, TIME_LIMIT_MS } from "./delay.ts";
 import { engineError, HoldfastError, messageOf } from "./error.ts";
 import { checkEvent } from "./input.ts";
@@ -73,7 +73,7 @@ export function hasMigration(registration: Registration, version: string): boole
   return registration.schemas.migrations !== undefined && Object.hasOwn(registration.schemas.migrations, version);
 }
 
-/** The actor at its machine's version. Throws `machine_version_unknown` where no migration leads there, and `migration_failed`. */
+/** The actor at its machine's version; only for one of a version that `hasMigration`. Throws `migration_failed`. */
 export function migrate(registration: Registration, old: Old, moment: Moment): Migrated {
   const { address } = old.row;
   const persisted = JSON.parse(old.row.snapshot);
@@ -85,11 +85,8 @@ export function migrate(registration: Registration, old: Old, moment: Moment): M
     effects: old.effects.map(({ key, name, params, scope }) => ({ key, name, params: JSON.parse(params), scope })),
   };
   for (let version = old.row.version; version !== registration.version; ) {
-    const step = hasMigration(registration, version) ? registration.schemas.migrations?.[version] : undefined;
-    if (!step)
-      throw engineError("machine_version_unknown", `${address} has version ${version} of ${registration.id}, and no migration leads on`, {
-        details: { actor: address },
-      });
+    // From each version on the way one leads on: no other machine is registered.
+    const step = registration.schemas.migrations?.[version] as Migration;
     stored = applied(registration, address, version, stored, () => moment.enclose(() => step.migrate(frozen(stored))), moment.atMs);
     version = step.to;
   }
@@ -217,7 +214,8 @@ function timerRows({ registration, actor, seq, active, bad }: Place, given: Stor
 
 function hasNode({ machine }: Registration, id: string): boolean {
   try {
-    return machine.getStateNodeById(id) !== undefined;
+    machine.getStateNodeById(id);
+    return true;
   } catch {
     return false;
   }
@@ -264,6 +262,6 @@ export function migratedBy(registration: Registration, actor: string, event: Eng
 function failed(registration: Registration, actor: string, problem: string, path: string, cause?: unknown): HoldfastError {
   return engineError("migration_failed", `${actor}: the migration of ${registration.id} failed: ${problem}`, {
     details: { actor, path },
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }

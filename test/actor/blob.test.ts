@@ -196,6 +196,14 @@ describe("a blob that is put", () => {
     expect(await rejection(engine.putBlob(new Uint8Array(BLOB_LIMIT)))).toMatchObject({ code: "closed" });
   });
 
+  it("is given back as it was when it was put, whatever becomes of the buffer that it was in", async () => {
+    const engine = await open(place().store);
+    const buffer = Buffer.from("text");
+    const stored = engine.putBlob(buffer);
+    buffer.fill(0);
+    expect(Buffer.from(engine.getBlob(await stored) ?? []).toString()).toBe("text");
+  });
+
   it("is refused where another owner has the root, and nothing is stored", async () => {
     const { store } = place();
     const engine = await open(store);

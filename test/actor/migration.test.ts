@@ -1,10 +1,16 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { assign, fromPromise, raise } from "xstate";
 import type { StoredActor } from "../../src/actor/declaration.ts";
-import { DELAY_LIMIT_MS } from "../../src/actor/delay.ts";
-import type { Engine } from "../../src/actor/engine.ts";
+import { DELAY_LIMIT_MS, TIME_LIMIT_MS } from "../../src/actor/delay.ts";
+import { type Engine, openEngine } from "../../src/actor/engine.ts";
+import { PAYLOAD_LIMIT } from "../../src/actor/journal.ts";
+import type { Store } from "../../src/actor/store.ts";
 import { faultPoints, purityTrap, simulatedClock } from "../../src/testing/index.ts";
 import { journal, place, rejection, STORES } from "./counter.ts";
-import { all, harbour, moved, NEW, sail, ship, ship2, shipOf } from "./ship.ts";
+import { all, asleep, harbour, moved, NEW, sail, ship, ship2, shipOf } from "./ship.ts";
+import { nothing, thing } from "./thing.ts";
+
+const NOW_MS = 1_767_225_600_000;
 
 /** A chain: version 2 renames everything, version 3 counts in tens. */
 const ship3 = shipOf({
@@ -116,6 +122,22 @@ describe.each(STORES)("a migration (%s)", (kind) => {
     await engine.close();
   });
 
+  it("sets a timer that it gives no time from now on, for its whole delay, and never later than a time can be", async () => {
+    for (const nowMs of [NOW_MS, TIME_LIMIT_MS - 500]) {
+      const { store } = place(kind);
+      await harbour(store, { a: [{ type: "wait" }] });
+      const machine = ship2((stored) => {
+        const old = moved.migrate(stored);
+        return { ...old, timers: old.timers.map(({ dueMs: _, ...timer }) => timer) };
+      });
+      const engine = await sail(store, machine, { clock: simulatedClock(nowMs) });
+      expect(engine.timers().map(({ delayMs, dueMs }) => [delayMs, dueMs])).toEqual(
+        [1000, 5000].map((delayMs) => [delayMs, Math.min(nowMs + delayMs, TIME_LIMIT_MS)]),
+      );
+      await engine.close();
+    }
+  });
+
   it("brings an at-most-once effect that was started over as unknown, to the new version", async () => {
     const { store } = place(kind);
     const points = faultPoints();
@@ -186,6 +208,147 @@ describe.each(STORES)("a migration (%s)", (kind) => {
   });
 });
 
+/** It works in two regions, one of which remembers a room; it rings by delayed raises and calls the same logic twice. */
+const mill = (version: string, migrate: (stored: StoredActor<any>) => unknown = (stored) => stored) => {
+  const events = ["more", "leave", "back", "call", "ring.once", "ring.named", "rung"];
+  const rooms = { first: { on: { more: "second" } }, second: {}, memory: { type: "history" } };
+  return thing(
+    {
+      id: "mill",
+      version,
+      type: "parallel",
+      on: { "ring.once": { actions: "once" }, "ring.named": { actions: "named" }, rung: { actions: "note" } },
+      states: {
+        left: {
+          initial: "room",
+          states: {
+            room: { initial: "first", on: { leave: "out" }, states: rooms },
+            out: { on: { back: "room.memory" } },
+            ended: { type: "final" },
+          },
+        },
+        right: {
+          initial: "idle",
+          states: {
+            idle: { on: { call: "calling" } },
+            calling: { invoke: ["one", "two"].map((id) => ({ id, src: "fetch", input: { id } })) },
+            ended: { type: "final" },
+          },
+        },
+      },
+    },
+    {
+      schemas: {
+        events: Object.fromEntries(events.map((type) => [type, nothing])),
+        ...(version === "1" ? {} : { migrations: { 1: { to: version, migrate } } }),
+      },
+      delays: { soon: 1000 },
+      actors: { fetch: fromPromise(async () => 1) },
+      actions: {
+        once: raise({ type: "rung" }, { delay: "soon" } as never),
+        named: raise({ type: "rung" }, { delay: "soon", id: "bell" } as never),
+        note: assign({ hasRung: true }),
+      },
+    },
+  );
+};
+
+/** A mill of version 1 that took these events, and then one of version 2. */
+async function grind(store: Store, types: readonly string[], migrate?: (stored: StoredActor<any>) => unknown, options: object = {}) {
+  const one = mill("1");
+  const first = await openEngine(store, { machines: [one], effects: asleep, closeGraceMs: 0, clock: simulatedClock() });
+  const ref = await first.create(one, "a", { input: {} as never });
+  for (const type of types) await ref.send({ type } as never);
+  const before = { timers: first.timers(), effects: first.effects() };
+  await first.close();
+  const two = mill("2", migrate);
+  const clock = simulatedClock();
+  const engine = await openEngine(store, { machines: [two], effects: asleep, closeGraceMs: 0, clock, ...options });
+  onTestFinished(() => engine.close());
+  return { engine, before, clock, actor: at(engine, two, "a") };
+}
+
+describe.each(STORES)("a migration of what has more in it (%s)", (kind) => {
+  it("keeps what history states remember", async () => {
+    const { actor, engine } = await grind(place(kind).store, ["more", "leave"]);
+    await actor.send({ type: "back" } as never);
+    expect(actor.getSnapshot().value).toEqual({ left: { room: "second" }, right: "idle" });
+    expect(engine.verify().faults).toEqual([]);
+  });
+
+  it.each([
+    { ended: "one region", value: { left: "ended", right: "idle" }, answer: { kind: "accepted" } },
+    { ended: "the other", value: { left: "out", right: "ended" }, answer: { kind: "accepted" } },
+    { ended: "each region", value: { left: "ended", right: "ended" }, answer: { kind: "refused", code: "migration_failed" } },
+  ])("that ends $ended is taken unless that ends the actor", async ({ value, answer }) => {
+    const { actor } = await grind(place(kind).store, [], (stored) => ({ ...stored, value }));
+    expect(await actor.send({ type: "rung" } as never)).toMatchObject(answer);
+  });
+
+  it("keeps timers that are no state's, with and without a name, and they fire", async () => {
+    const { actor, engine, before, clock } = await grind(place(kind).store, ["ring.once", "ring.once", "ring.named"]);
+    const keys = (rows: readonly { key: string; id: string }[]) => rows.map(({ key, id }) => [key, id]).sort();
+    expect(keys(engine.timers())).toEqual(keys(before.timers));
+    clock.advance(1000);
+    await actor.waitFor((snapshot: any) => snapshot.context.hasRung);
+    await expect.poll(() => engine.timers()).toEqual([]);
+    expect(engine.verify().faults).toEqual([]);
+  });
+
+  it.each<[string, readonly object[], string]>([
+    ["the same name twice", [{ id: "bell" }, { id: "bell" }], "timers.1.id"],
+    ["an event that the machine never raises", [{}, { event: { type: "more" } }], "timers.1.id"],
+    ["another delay", [{ id: "bell" }, { delay: "late" }], "timers.1.id"],
+    ["an event that does not fit", [{}, { event: { type: "rung", more: 1 } }], "timers.1.event"],
+  ])("that gives such timers %s is refused, and says where", async (_, given, path) => {
+    const fresh = { id: "", event: { type: "rung" }, delay: "soon", delayMs: 1000 };
+    const { actor } = await grind(place(kind).store, [], (stored) => ({ ...stored, timers: given.map((one) => ({ ...fresh, ...one })) }));
+    expect(() => actor.getSnapshot()).toThrow(expect.objectContaining({ code: "migration_failed", details: { actor: "mill/a", path } }));
+  });
+
+  it("leaves each of two that invoke the same logic the child that it was, and gives a new one the other", async () => {
+    const children = async (migrate?: (stored: StoredActor<any>) => unknown) => {
+      const { engine, before } = await grind(place(kind).store, ["call"], migrate);
+      expect(before.effects.map(({ child }) => child)).toEqual(["one", "two"]);
+      expect(engine.verify().faults).toEqual([]);
+      return engine.effects().map(({ key, child }) => [key, child]);
+    };
+    const [one, two] = ["mill/a:2:0", "mill/a:2:1"];
+    expect(await children()).toEqual([[one, "one"], [two, "two"]]); // biome-ignore format: pairs
+    const turned = (stored: StoredActor<any>) => ({ ...stored, effects: [...stored.effects].reverse() });
+    expect((await children(turned)).sort()).toEqual([[one, "one"], [two, "two"]]); // biome-ignore format: pairs
+    const renewed = ({ effects: [, kept], ...stored }: StoredActor<any>) => {
+      const { key: _, ...fresh } = kept as NonNullable<typeof kept>;
+      return { ...stored, effects: [kept, fresh] };
+    };
+    expect(await children(renewed)).toEqual([[two, "two"], ["mill/a:3:1", "one"]]); // biome-ignore format: pairs
+  });
+
+  it("that has one of them invoked more often than its state does is refused", async () => {
+    const { actor } = await grind(place(kind).store, ["call"], (stored) => {
+      const { key: _, ...fresh } = stored.effects[0] as NonNullable<(typeof stored.effects)[0]>;
+      return { ...stored, effects: [...stored.effects, fresh] };
+    });
+    expect(() => actor.getSnapshot()).toThrow(
+      expect.objectContaining({ code: "migration_failed", details: { actor: "mill/a", path: "effects.2.scope" } }),
+    );
+  });
+});
+
+it("a migration whose entry has as many characters as one may have is taken, and not with one more", async () => {
+  const sizes = (pad: number) => (stored: StoredActor<any>) => ({ ...stored, context: { pad: "x".repeat(pad) } });
+  const options = { contextLimit: 2 * PAYLOAD_LIMIT, contextWarning: 2 * PAYLOAD_LIMIT };
+  const small = await grind(place().store, [], sizes(0), options);
+  const most = PAYLOAD_LIMIT - JSON.stringify(journal(small.engine, "mill/a").at(-1)?.event).length;
+  for (const [pad, answer] of [
+    [most, { kind: "accepted" }],
+    [most + 1, { kind: "refused", code: "migration_failed" }],
+  ] as const) {
+    const { actor } = await grind(place().store, [], sizes(pad), options);
+    expect(await actor.send({ type: "leave" } as never)).toMatchObject(answer);
+  }
+});
+
 describe.each(STORES)("an actor whose migration fails (%s)", (kind) => {
   const timer = (more: object) => (stored: StoredActor<any>) => {
     const old = moved.migrate(stored);
@@ -225,6 +388,8 @@ describe.each(STORES)("an actor whose migration fails (%s)", (kind) => {
     ["gives a context that is no JSON", part({ context: { total: new Date(0) } }), "context"],
     ["gives a history that is none", part({ historyValue: 5 }), "historyValue"],
     ["gives a history of states that are not there", part({ historyValue: { "ship.h": [{ id: "ship.none" }] } }), "historyValue"],
+    ["gives a history of one state that is not there", part({ historyValue: { ship: [{ id: "ship.none" }] } }), "historyValue"],
+    ["gives a history that the machine has not", part({ historyValue: { "ship.none": [{ id: "ship.rest" }] } }), "historyValue"],
     ["gives an effect that is not there", effect({ name: "none" }), "effects.0.name"],
     ["gives params that do not fit", effect({ params: { by: "x" } }), "effects.0.params"],
     ["gives an effect of a state that is not active", effect({ scope: "ship.busy" }), "effects.0.scope"],
@@ -265,6 +430,39 @@ describe.each(STORES)("an actor whose migration fails (%s)", (kind) => {
     const right = await sail(store, ship2());
     expect(types(right, "ship/a")).toEqual(["xstate.init", "wait", "engine.migrated"]);
     await right.close();
+  });
+
+  it("because it throws is told of with what it threw, and because of what it gives with nothing", async () => {
+    const thrown = new Error("no way");
+    for (const [machine, cause] of [
+      [
+        ship2(() => {
+          throw thrown;
+        }),
+        thrown,
+      ],
+      [ship2(part({ value: 5 })), undefined],
+    ] as const) {
+      const { store } = place(kind);
+      await harbour(store, { a: [] });
+      const engine = await sail(store, machine);
+      const failure = await rejection(Promise.resolve().then(() => at(engine, machine, "a").getSnapshot()));
+      expect([failure.code, failure.cause]).toEqual(["migration_failed", cause]);
+      await engine.close();
+    }
+  });
+
+  it("because its snapshot has ended, whatever its row says, is parked, also where the migration gives another state", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [{ type: "end" }] });
+    store.write(store.epoch(), (writer) => {
+      const row = writer.actor("ship/a");
+      if (row) writer.putActor({ ...row, status: "active" });
+    });
+    const machine = ship2((stored) => ({ ...moved.migrate(stored), value: "rest" }));
+    const engine = await sail(store, machine);
+    expect(await at(engine, machine, "a").send({ type: "rest" } as never)).toMatchObject({ kind: "refused", code: "migration_failed" });
+    await engine.close();
   });
 
   it("is parked as machine_version_unknown where nothing leads on, and nobody else is", async () => {

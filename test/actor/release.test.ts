@@ -2,16 +2,18 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { assign } from "xstate";
 import { z } from "zod";
+import { effect } from "../../machines/action.ts";
 import type { Engine } from "../../src/actor/engine.ts";
 import { HoldfastError } from "../../src/actor/error.ts";
 import { makeEntry } from "../../src/actor/journal.ts";
+import { TIMERS_LIMIT } from "../../src/actor/request.ts";
 import type { ActorRow, PlacedDeadLetterRow, Store, StoreWriter } from "../../src/actor/store.ts";
 import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
 import { journal, make, open, place, rejection, STORES } from "./counter.ts";
 import { flushed, held } from "./held.ts";
 import { all, harbour, sail, ship, ship2, shipOf } from "./ship.ts";
-import { nothing, thing } from "./thing.ts";
-import { makeTimed, openTimed } from "./timed.ts";
+import { inState, nothing, thing } from "./thing.ts";
+import { makeTimed, openTimed, WAIT_MS } from "./timed.ts";
 
 const ref = (engine: Engine, machine: typeof ship, id: string) => engine.get(machine, id) as NonNullable<ReturnType<Engine["get"]>>;
 const types = (engine: Engine, actor = "ship/a") => journal(engine, actor).map(({ event }) => event.type);
@@ -409,19 +411,68 @@ describe.each(STORES)("a release (%s)", (kind) => {
     await engine.close();
   });
 
-  it("sets an absolute timer by its entry, and another as its row has it, which may have been put off", async () => {
+  it("of an actor that a newer version has brought on is refused, whatever its row says", async () => {
     const { store } = place(kind);
-    const engine = await openTimed(store, simulatedClock());
-    for (const id of ["absolute", "remaining"]) await makeTimed(engine, id, { type: id });
-    const timers = engine.timers();
-    for (const { actor } of timers) await engine.setAside(actor, "event_poisoned", "by hand");
+    await harbour(store, { a: [add(1)] });
+    await (await sail(store, ship2())).close();
+    change(store, { version: "1", quarantine });
+    const before = all(store, "ship/a");
+    const engine = await sail(store, ship);
+    expect(await rejection(engine.release("ship/a"))).toMatchObject({ code: "machine_version_unknown" });
+    expect(all(store, "ship/a")).toEqual(before);
+    await engine.close();
+  });
+
+  it("sets an absolute timer by its entry, and the others as their rows have them, which may have been put off", async () => {
+    const { store } = place(kind);
+    const delays = { fixed: 1000, short: 2000, long: 3000 };
+    const after = Object.fromEntries(Object.keys(delays).map((name) => [name, { target: "two" }]));
+    const waits = inState({ after }, { delays, schemas: { delays: { short: "remaining", long: "remaining" } } });
+    const engine = await open(store, { machines: [waits], clock: simulatedClock() });
+    const { address } = await engine.create(waits, "a", { input: {} as never });
+    const due = () => engine.timers().map(({ delay, dueMs }) => [delay, dueMs - START_MS]);
+    await engine.setAside(address, "event_poisoned", "by hand");
     store.write(store.epoch(), (writer) => {
-      for (const timer of timers) writer.putTimer({ ...timer, dueMs: timer.dueMs + 5 });
+      for (const timer of engine.timers()) writer.putTimer({ ...timer, dueMs: timer.dueMs + timer.delayMs });
     });
-    for (const { actor } of timers) await engine.release(actor);
-    const due = timers.map(({ policy, dueMs }) => [policy, policy === "absolute" ? dueMs : dueMs + 5]);
-    expect(engine.timers().map(({ policy, dueMs }) => [policy, dueMs])).toEqual(due);
+    await engine.release(address);
+    expect(due().sort()).toEqual([["fixed", 1000], ["long", 6000], ["short", 4000]]); // biome-ignore format: pairs
     expect(engine.verify().faults).toEqual([]);
+  });
+
+  it("with `discard` touches no other effect and no timer of an actor that an effect has poisoned", async () => {
+    const { store } = place(kind);
+    const job = { params: z.strictObject({ name: z.string() }), done: "job.done", delivery: "at_least_once" };
+    const two = inState(
+      {
+        entry: ["good", "bad"].map((name) => ({ type: "job", params: { name } })),
+        after: { long: { target: "two" } },
+        on: { "job.done": { actions: assign(throws) } },
+      },
+      { schemas: { effects: { job } }, delays: { long: 1000 }, actions: { job: effect() } },
+    );
+    const { handler, called } = held();
+    const engine = await open(store, { machines: [two], clock: simulatedClock(), effects: { job: handler } as never });
+    const a = await engine.create(two, "a", { input: {} as never });
+    (await called(2)).resolve(1);
+    await rejection(a.waitFor(() => false));
+    await engine.release(a.address, { discard: true });
+    expect(engine.effects().map(({ params, state }) => [JSON.parse(params).name, state])).toEqual([
+      ["good", "open"],
+      ["bad", "exhausted"],
+    ]);
+    expect([types(engine, a.address), engine.timers().length]).toEqual([["xstate.init"], 1]);
+  });
+
+  it("with `discard` counts the timer that it ends no more", async () => {
+    const { store } = place(kind);
+    const clock = simulatedClock();
+    const engine = await openTimed(store, clock);
+    const a = await makeTimed(engine, "a", { type: "poisoned" }, { type: "remind.many", count: TIMERS_LIMIT - 1 });
+    clock.advance(WAIT_MS);
+    await rejection(a.waitFor(() => false));
+    const [, answer] = await Promise.all([engine.release(a.address, { discard: true }), a.send({ type: "remind.once" } as never)]);
+    expect(answer).toMatchObject({ kind: "accepted" });
   });
 
   it("with `discard` leaves an at-most-once effect that poisons unknown", async () => {
@@ -439,14 +490,20 @@ describe.each(STORES)("a release (%s)", (kind) => {
   it("with `discard` ends the timer that poisons, in an entry that the fold holds", async () => {
     const { store } = place(kind);
     await ways["a timer"](store);
-    const engine = await sail(store, clumsy, { clock: simulatedClock(START_MS + 2000) });
+    const clock = simulatedClock(START_MS + 2000);
+    const engine = await sail(store, clumsy, { clock });
     await engine.release("ship/a", { discard: true });
     expect(journal(engine, "ship/a").at(-1)).toMatchObject({
       event: { type: "engine.discarded" },
       cause: { kind: "timer", timer: "ship/a:2:0" },
+      facts: [],
+      actions: [],
     });
     expect(engine.timers().map(({ key, state }) => [key, state])).toEqual([["ship/a:2:1", "armed"]]);
     expect(store.actor("ship/a")?.quarantine).toBeNull();
+    // The other one goes on, and fires.
+    clock.advance(3000);
+    await ref(engine, clumsy, "a").waitFor((snapshot: any) => snapshot.matches("rest"));
     expect(engine.verify().faults).toEqual([]);
     await engine.close();
   });
