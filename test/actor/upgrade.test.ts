@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { registerAll } from "../../src/actor/engine.ts";
 import type { Store } from "../../src/actor/store.ts";
@@ -137,6 +138,16 @@ describe.each(STORES)("an upgrade check (%s)", (kind) => {
       reports.every(({ verdict }) => verdict === "migratable"),
     ]).toEqual([1001, 1001, true]);
   });
+});
+
+it("an upgrade check tells damage from a change: an entry that was tampered with is no fault of the changed machine", async () => {
+  const { store, file } = place("sqlite");
+  await harbour(store, { a: [{ type: "add", by: 1 }] });
+  const db = new Database(file as string);
+  db.exec("UPDATE journal SET event = replace(event, '1', '2') WHERE seq = 1");
+  db.close();
+  const louder = shipOf({ version: "1", told: (n) => ({ n: -n }), tags: ["loud"] });
+  expect(check(store, louder)).toMatchObject([{ verdict: "blocked", code: "journal_damaged", path: "entry 1" }]);
 });
 
 it("an upgrade check of a root reads it beside its owner and changes no file of it", async () => {
