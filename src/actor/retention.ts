@@ -97,36 +97,41 @@ async function deleteActors(
   const isOld = ({ status, quarantine, updatedMs }: Candidate) => status === "final" && !quarantine && updatedMs < beforeMs;
   /** Groups of which one could not go after all: what is behind it stays. */
   const stopped = new Set<readonly Candidate[]>();
+  const filter = { status: "final", quarantined: false, updatedBeforeMs: beforeMs } as const;
+  const rows = pages(
+    (after) => reader.actors(filter, { after, limit: PAGE }),
+    (row) => row.ordinal,
+  );
+  const fits = ({ machine, state }: ActorRow) =>
+    (machines === undefined || machines.includes(machine)) && (states === undefined || states.includes(state));
   let count = 0;
-  for (let after = 0; ; ) {
-    const page = reader.actors({ status: "final", quarantined: false, updatedBeforeMs: beforeMs }, { after, limit: PAGE });
-    const fit = page.filter(
-      ({ machine, state }) => (machines === undefined || machines.includes(machine)) && (states === undefined || states.includes(state)),
-    );
-    for (const piece of piecesOf(groupsOf(fit, groupOf, isOld))) {
-      let went = 0;
-      const apply = (draft: Draft): Answer => {
-        went = 0;
-        for (const { address, group } of piece) {
-          if (stopped.has(group)) continue;
-          const answer = remove(address, draft);
-          if (answer.kind !== "refused") went++;
-          else if (answer.code !== "actor_not_found") stopped.add(group);
-        }
-        return { kind: "ignored" };
-      };
-      // One work, so that what goes later never goes alone.
-      refuse(await submit({ kind: "row", apply }));
-      count += went;
-    }
-    const last = page.at(-1);
-    if (!last || page.length < PAGE) return count;
-    after = last.ordinal;
+  for (const piece of piecesOf(groupsOf(rows, fits, groupOf, isOld))) {
+    let went = 0;
+    const apply = (draft: Draft): Answer => {
+      went = 0;
+      for (const { address, group } of piece) {
+        if (stopped.has(group)) continue;
+        const answer = remove(address, draft);
+        if (answer.kind !== "refused") went++;
+        else if (answer.code !== "actor_not_found") stopped.add(group);
+      }
+      return { kind: "ignored" };
+    };
+    // One work, so that what goes later never goes alone.
+    refuse(await submit({ kind: "row", apply }));
+    count += went;
   }
+  return count;
 }
 
-function* groupsOf(rows: readonly ActorRow[], groupOf: GroupOf, isOld: (actor: Candidate) => boolean): Generator<readonly Candidate[]> {
+function* groupsOf(
+  rows: Iterable<ActorRow>,
+  fits: (row: ActorRow) => boolean,
+  groupOf: GroupOf,
+  isOld: (actor: Candidate) => boolean,
+): Generator<readonly Candidate[]> {
   for (const row of rows) {
+    if (!fits(row)) continue;
     const group = groupOf(row);
     if (group.every(isOld)) yield group;
   }

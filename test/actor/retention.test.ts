@@ -4,6 +4,7 @@ import { effect } from "../../machines/action.ts";
 import { type Engine, openEngine } from "../../src/actor/engine.ts";
 import { PAGE } from "../../src/actor/page.ts";
 import type { RetentionPolicy } from "../../src/actor/retention.ts";
+import type { ActorRow } from "../../src/actor/store.ts";
 import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
 import { counter, counterOf, journal, make, open, place, rejection, STORES } from "./counter.ts";
 import { nothing, thing } from "./thing.ts";
@@ -293,7 +294,8 @@ describe.each(STORES)("retention (%s)", (kind) => {
     { says: "such a one between others", seqs: [1, 5001, 1], commits: 3 },
     { says: "as many actors as one commit takes", seqs: Array<number>(500).fill(1), commits: 1 },
     { says: "one actor more", seqs: Array<number>(501).fill(1), commits: 2 },
-  ])("removes $says in $commits commits", async ({ seqs, commits }) => {
+    { says: "one actor more, each for itself", seqs: Array<number>(501).fill(1), commits: 2, isAlone: true },
+  ])("removes $says in $commits commits", async ({ seqs, commits, isAlone }) => {
     const clock = simulatedClock();
     const points = faultPoints();
     const engine = await open(place(kind).store, { clock, probe: points.probe });
@@ -302,22 +304,41 @@ describe.each(STORES)("retention (%s)", (kind) => {
     clock.advance(1);
     const group = engine.list({}, { limit: 1000 }).map((row, index) => ({ ...row, seq: seqs[index] as number }));
     const before = points.count("commit.after");
-    // All of it is asked for with the first, and with the others nothing.
+    // All of it belongs to the first, and nothing to the others.
     const groupOf = ({ id }: { id: string }) => (id === "f0" ? group : []);
-    expect(await engine.retain({ finalMs: 0 }, groupOf)).toEqual({ ...NOTHING, actors: seqs.length });
+    expect(await engine.retain({ finalMs: 0 }, isAlone ? undefined : groupOf)).toEqual({ ...NOTHING, actors: seqs.length });
     expect([points.count("commit.after") - before, addresses(engine)]).toEqual([commits, []]);
   });
 
-  it("keeps a group of which one is set aside, as a whole", async () => {
+  it("keeps a group as a whole of which one is set aside, unfinished or too young, wherever it is in it", async () => {
     const clock = simulatedClock();
-    const { store } = place(kind);
-    const engine = await open(store, { clock });
-    for (const id of ["a", "b"]) await (await make(engine, id)).send({ type: "count.end" });
+    const engine = await open(place(kind).store, { clock });
+    for (const id of ["a", "b", "c", "d"]) await (await make(engine, id)).send({ type: "count.end" });
     await engine.setAside("counter/b", "snapshot_damaged", "by hand");
+    await make(engine, "unfinished");
     clock.advance(1);
-    const group = engine.list();
-    expect(await engine.retain({ finalMs: 0 }, () => group)).toEqual(NOTHING);
-    expect(addresses(engine)).toEqual(["counter/a", "counter/b"]);
+    await (await make(engine, "young")).send({ type: "count.end" });
+    const [a, b, c, d, unfinished, young] = engine.list();
+    const groups = { a: [a, b], c: [c, unfinished], d: [d, young] } as Record<string, ActorRow[]>;
+    expect(await engine.retain({ finalMs: 0 }, ({ id }) => groups[id] ?? [])).toEqual(NOTHING);
+    expect(addresses(engine)).toHaveLength(6);
+  });
+
+  it("asks for the groups of those only that it could let go", async () => {
+    const clock = simulatedClock();
+    const engine = await open(place(kind).store, { clock, machines: [counter, counterOf("1", "other")] });
+    for (const id of ["a", "b", "c"]) await (await make(engine, id)).send({ type: "count.end" });
+    await engine.setAside("counter/b", "snapshot_damaged", "by hand");
+    await (await make(engine, "stopped")).stop();
+    await make(engine, "unfinished");
+    clock.advance(1);
+    await (await make(engine, "young")).send({ type: "count.end" });
+    const asked: string[] = [];
+    await engine.retain({ finalMs: 0, states: ["ended"] }, ({ id }) => {
+      asked.push(id);
+      return [];
+    });
+    expect(asked).toEqual(["a", "c"]);
   });
 
   it("goes on in a group of which one went with another group", async () => {
@@ -476,6 +497,15 @@ describe.each(STORES)("the deletion of an actor (%s)", (kind) => {
     expect(journal(engine, "counter/a")).toEqual([]);
     expect(engine.verify().faults).toEqual([]);
     expect(await rejection(a.delete())).toMatchObject({ code: "actor_not_found" });
+  });
+
+  it("is not for one that is set aside", async () => {
+    const engine = await open(place(kind).store);
+    const a = await make(engine, "a");
+    await a.send({ type: "count.end" });
+    await engine.setAside(a.address, "snapshot_damaged", "by hand");
+    expect(await rejection(a.delete())).toMatchObject({ code: "actor_quarantined" });
+    expect(addresses(engine)).toEqual([a.address]);
   });
 
   it("hides no other entry that is removed by force", async () => {

@@ -8,9 +8,10 @@ import { DeliveryCheck } from "../../src/actor/delivery-check.ts";
 import { openEngine, registerAll } from "../../src/actor/engine.ts";
 import { fold } from "../../src/actor/fold.ts";
 import { makeEntry } from "../../src/actor/journal.ts";
+import { PAGE } from "../../src/actor/page.ts";
 import type { Registration } from "../../src/actor/registration.ts";
-import type { JournalRow } from "../../src/actor/store.ts";
-import { type Verified, verify } from "../../src/actor/verify.ts";
+import type { EffectRow, JournalRow, PlacedDeadLetterRow, PlacedJournalRow, StoreReader } from "../../src/actor/store.ts";
+import { checkEntry, type Verified, verify } from "../../src/actor/verify.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { counter, counterOf, handlers, temporary } from "./counter.ts";
@@ -149,6 +150,92 @@ describe("verify", () => {
       expect.objectContaining({ code: "row_missing", actor: null, message: expect.stringContaining("positions") }),
     );
     expect(faulty(found).sort()).toEqual(["counter/a", null]);
+  });
+
+  /** The numbers in what is said of the root as a whole. */
+  const numbers = ({ faults }: Verified) =>
+    faults.filter(({ actor }) => actor === null).map(({ message }) => message.match(/\d+/g)?.map(Number));
+
+  it.each([
+    { positions: [1], gaps: [[1, 1]] },
+    { positions: [2, 5, 6], gaps: [[2, 2], [5, 6]] }, // biome-ignore format: pairs
+    { positions: [4, 8, 9], gaps: [[4, 4], [8, 9]] }, // biome-ignore format: pairs
+  ])("says from where to where entries are missing: $gaps", async ({ positions, gaps }) => {
+    expect(numbers(await tampered(`DELETE FROM journal WHERE position IN (${positions})`))).toEqual(gaps);
+  });
+
+  it("accounts for the entries of deleted actors, and says how many are missing besides", async () => {
+    const file = join(temporary(), "root.db");
+    const store = openSqliteStore({ file });
+    const engine = await openEngine(store, { machines: [counter], effects: handlers });
+    for (const [id, count] of [
+      ["a", 1],
+      ["b", 3],
+      ["c", 2],
+    ] as const) {
+      // biome-ignore format: pairs
+      const ref = await engine.create(counter, id, { input: { start: 0 } });
+      for (let by = 0; by < count; by++) await ref.send({ type: "count.add", by });
+    }
+    for (const id of ["a", "c"]) {
+      await engine.get(counter, id)?.send({ type: "count.end" });
+      await engine.get(counter, id)?.delete();
+    }
+    // Three entries, four and, left, four.
+    expect(engine.verify()).toEqual({ ok: true, actors: 1, entries: 4, unfolded: {}, faults: [] });
+    const db = new Database(file);
+    db.exec("DELETE FROM journal WHERE actor = 'counter/b' AND seq = 4");
+    expect(numbers(engine.verify())).toEqual([[8, 7]]);
+    db.exec("UPDATE tombstones SET machine = 'stranger' WHERE address = 'counter/c'");
+    expect(engine.verify().faults).toContainEqual(expect.objectContaining({ code: "row_unexpected", actor: "counter/c" }));
+    db.close();
+    await engine.close();
+    store.close();
+  });
+
+  it("says once that an actor with many entries has no row", async () => {
+    const { faults } = await tampered("DELETE FROM actors WHERE address = 'counter/a'");
+    expect(faults.filter(({ code, actor }) => code === "row_missing" && actor === "counter/a")).toHaveLength(1);
+  });
+
+  it("finds a dead letter that cannot be read, and goes on", async () => {
+    const store = memoryStore();
+    const engine = await openEngine(store, { machines: [counter], effects: handlers });
+    const a = await engine.create(counter, "a", { input: { start: 0 } });
+    for (const to of ["counter/x", "counter/y"]) await a.send({ type: "count.tell", to, by: 1 });
+    store.write(store.epoch(), (writer) => {
+      for (const { position, ...letter } of writer.deadLetters({}, { limit: 9 })) {
+        writer.deleteDeadLetter(position);
+        writer.putDeadLetter({ ...letter, event: "{" });
+      }
+    });
+    expect(engine.verify().faults.map(({ code, actor, seq }) => [code, actor, seq])).toEqual([
+      ["journal_damaged", "counter/x", null],
+      ["journal_damaged", "counter/y", null],
+      ["row_missing", "counter/x", null],
+      ["row_missing", "counter/y", null],
+    ]);
+    await engine.close();
+  });
+
+  it("goes over all pages of actors, entries, effects, dead letters and tombstones", async () => {
+    const store = memoryStore();
+    const engine = await openEngine(store, { machines: [counter], effects: handlers, start: false });
+    const many = Array.from({ length: PAGE + 1 }, (_, index) => index);
+    const working = await Promise.all(many.map((id) => engine.create(counter, `w${id}`, { input: { start: 0 } })));
+    await Promise.all(working.map((ref) => ref.send({ type: "work.start", by: 1 })));
+    await Promise.all(working.map((ref) => ref.send({ type: "count.tell", to: "counter/none", by: 0 })));
+    const ended = await Promise.all(many.map((id) => engine.create(counter, `e${id}`, { input: { start: 0 } })));
+    await Promise.all(ended.map((ref) => ref.send({ type: "count.end" })));
+    await Promise.all(ended.map((ref) => ref.delete()));
+    expect(engine.verify()).toEqual({ ok: true, actors: PAGE + 1, entries: 3 * (PAGE + 1), unfolded: {}, faults: [] });
+    store.write(store.epoch(), (writer) => {
+      const letter = writer.deadLetters({}, { limit: 1 })[0] as PlacedDeadLetterRow;
+      writer.putDeadLetter({ ...letter, receiver: "counter/last" });
+      writer.putEffect({ ...(writer.effect("counter/w0:2:0") as EffectRow), key: "counter/last:2:0", actor: "counter/last" });
+    });
+    expect(engine.verify().faults.map(({ code, actor }) => [code, actor])).toEqual(Array(2).fill(["row_unexpected", "counter/last"]));
+    await engine.close();
   });
 
   it("finds that the last entry of the whole root is missing, together with what its actor's row says", async () => {
@@ -337,6 +424,7 @@ describe("verify", () => {
     };
     const [strict, lenient] = check();
     expect(strict?.faults.map(({ code }) => code)).toEqual(Array(3).fill("machine_unknown"));
+    expect(strict?.unfolded).toEqual({});
     expect(lenient).toEqual({ ok: true, actors: 3, entries: 9, unfolded: { counter: 3 }, faults: [] });
     for (const [sql, code] of [
       ["UPDATE journal SET facts = '[1]' WHERE actor = 'counter/a' AND seq = 2", "journal_damaged"],
@@ -344,6 +432,36 @@ describe("verify", () => {
       ["UPDATE actors SET updated_ms = updated_ms + 1 WHERE address = 'counter/a'", "snapshot_damaged"],
     ] as const)
       expect(check(sql)[1]?.faults).toContainEqual(expect.objectContaining({ code, actor: "counter/a" }));
+  });
+
+  it("folds an actor whose machine is given also where those of others are not", async () => {
+    const store = memoryStore();
+    const other = counterOf("1", "other");
+    const engine = await openEngine(store, { machines: [counter, other], effects: handlers });
+    for (const machine of [counter, other]) await engine.create(machine, "a", { input: { start: 0 } });
+    await engine.close();
+    const found = verify(store, registerAll([counter]), (transition) => transition(), "skip");
+    expect(found).toEqual({ ok: true, actors: 2, entries: 2, unfolded: { other: 1 }, faults: [] });
+  });
+
+  const accepted = JSON.stringify({ kind: "accepted", seq: 2 });
+  it.each([
+    { says: "is missing", answer: undefined, code: "row_missing" },
+    { says: "is missing, from before what retention removed", atMs: 4, answer: undefined, code: undefined },
+    { says: "is that of the entry", answer: { answer: accepted, atMs: 5 }, code: undefined },
+    { says: "is another", answer: { answer: "{}", atMs: 5 }, code: "journal_damaged" },
+    { says: "is another, of another time", answer: { answer: "{}", atMs: 6 }, code: "journal_damaged" },
+    { says: "is another, from before what retention removed", atMs: 4, answer: { answer: "{}", atMs: 4 }, code: "journal_damaged" },
+    { says: "is that of a later event, as retention removed its own", atMs: 4, answer: { answer: "{}", atMs: 6 }, code: undefined },
+  ])("finds as $code that the answer under an entry's key $says", ({ atMs = 5, answer, code }) => {
+    const reader = {
+      actor: () => ({ seq: 2 }),
+      answer: () => answer,
+      watermarks: () => ({ answersMs: 5, deadLettersMs: 0 }),
+    } as unknown as StoreReader;
+    const row = { actor: "counter/a", seq: 2, atMs } as PlacedJournalRow;
+    const faults = [...checkEntry(reader, row, { cause: { kind: "outside", key: "k" }, actions: [] })];
+    expect(faults.map((fault) => fault.code)).toEqual(code === undefined ? [] : [code]);
   });
 
   it("finds a machine that was changed without a new version (ACT-4)", async () => {
