@@ -56,7 +56,7 @@ export function admitted(draft: Reading, row: ActorRow): Known {
   if (!folded) return unavailable(row, "machine_changed", `${row.machine} was changed and still says that it is version ${row.version}`);
   draft.rewritten.add(row.address);
   const timers = live.timers.map((timer) => repoliced(timer, folded));
-  for (const timer of timers) if (!live.timers.includes(timer)) draft.timers.set(timer.key, timer);
+  for (const timer of timers) draft.timers.set(timer.key, timer);
   return { ...live, timers, definition: registration.definition };
 }
 
@@ -95,8 +95,8 @@ export function older(draft: Reading, registration: Registration, row: ActorRow)
     };
   } catch (error) {
     if (!(error instanceof HoldfastError)) return damaged(draft, row, unreadable(error));
-    if (error.code === "migration_failed" || error.code === "machine_version_unknown") return unavailable(row, error.code, error.message);
-    throw error;
+    if (error.code !== "migration_failed") throw error;
+    return unavailable(row, error.code, error.message);
   }
 }
 
@@ -150,14 +150,13 @@ function read(registration: Registration, row: ActorRow, reader: StoreReader): L
 /** What the changed machine makes of the journal, where that is what is stored (design: the refold option). */
 function foldedTo(registration: Registration, row: ActorRow, { reader, enclose }: Ground): Folded | undefined {
   const folded = fold({ registration, actor: row.address, reader, enclose }, entriesOf(reader, row.address));
-  if (folded.faults.length > 0 || folded.seq !== row.seq) return undefined;
-  return isFoldedTo(registration, folded, row.snapshot) ? folded : undefined;
+  return folded.faults.length === 0 && isFoldedTo(registration, folded, row.snapshot) ? folded : undefined;
 }
 
 /** A timer by the policy that its delay has now. An absolute one is due as it was set, however long nobody owned the root. */
 function repoliced(timer: TimerRow, { timers }: Folded): TimerRow {
   const made = timers.find(({ key }) => key === timer.key);
-  if (!made || made.policy === timer.policy) return timer;
+  if (!made) return timer;
   return { ...timer, policy: made.policy, ...(made.policy === "absolute" ? { dueMs: made.dueMs } : {}) };
 }
 
