@@ -4,6 +4,7 @@
  * Guarantees: reads only; each fault names what is not as the journal gives it.
  */
 
+import type { AnyMachineSnapshot } from "xstate";
 import { pending } from "./admission.ts";
 import { type Fault, type Folded, fold, isFoldedTo } from "./fold.ts";
 import { chainFault, inflated, NO_HASH } from "./journal.ts";
@@ -61,7 +62,7 @@ export function* checkActor(row: ActorRow, { reader, registrations, enclose, unk
     yield fault("snapshot_damaged", `the row says version ${row.version}, its last entry ${folded.version}`, row.seq);
   yield* checkBirth(reader, row);
   // An older version's transitions cannot be repeated: its rows are held by the chain alone.
-  if (!registration || !isFolded(folded) || row.version !== registration.version) return;
+  if (!registration || row.version !== registration.version || !isFolded(folded)) return;
   yield* checkSnapshot(row, registration, folded);
   const wrong = (code: string, message: string) => fault(code, message, row.seq);
   const { effects, timers } = pending(row.address, reader);
@@ -84,27 +85,29 @@ function chained(actor: string, rows: Iterable<PlacedJournalRow>): Chained {
   return { ...end, faults: [] };
 }
 
-function isFolded(found: Chained): found is Folded {
-  return "snapshot" in found && found.snapshot !== undefined;
+/** What a journal comes to by its machine too. */
+type Whole = Folded & { readonly snapshot: AnyMachineSnapshot };
+
+function isFolded(found: Chained): found is Whole {
+  return (found as Folded).snapshot !== undefined;
 }
 
 /** What the first entry, and the last one's time, say of the actor's row and of its identities. */
 function* checkBirth(reader: StoreReader, row: ActorRow): Generator<Fault> {
   const fault = (code: string, message: string): Fault => ({ code, actor: row.address, seq: 1, message });
-  const creation = reader.journal(row.address, { limit: 1 })[0];
+  const creation = reader.journal(row.address, { limit: 1 })[0] as PlacedJournalRow;
   const latest = reader.journal(row.address, { after: row.seq - 1, limit: 1 })[0];
-  if (creation?.atMs !== row.createdMs || latest?.atMs !== row.updatedMs)
+  if (creation.atMs !== row.createdMs || latest?.atMs !== row.updatedMs)
     yield fault("snapshot_damaged", "the row's times are not its entries'");
-  const own = new Set(creation ? (JSON.parse(inflated(reader, creation).event).keys as string[]) : []);
+  const own = new Set(JSON.parse(inflated(reader, creation).event).keys as string[]);
   for (const key of own)
     if (reader.identity(key) !== row.address) yield fault("row_missing", `the identity ${key} is not recorded as its own`);
   for (const key of reader.identities(row.address))
     if (!own.has(key)) yield fault("row_unexpected", `the identity ${key} is not one that it was created with`);
 }
 
-function* checkSnapshot(row: ActorRow, registration: Registration, folded: Folded): Generator<Fault> {
+function* checkSnapshot(row: ActorRow, registration: Registration, folded: Whole): Generator<Fault> {
   const { snapshot } = folded;
-  if (!snapshot) return;
   const fault = (message: string): Fault => ({ code: "snapshot_damaged", actor: row.address, seq: row.seq, message });
   const state = stateName(snapshot.value);
   try {
