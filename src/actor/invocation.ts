@@ -38,7 +38,7 @@ export function kindOfLogic(logic: unknown): LogicKind {
   if (typeof start !== "function") return "transition";
   const probe = {};
   try {
-    const after = transition({ status: "active" }, { type: PROMISE_KEPT, data: probe }, { self: {} });
+    const after = transition({ status: "active" }, { type: PROMISE_KEPT, data: probe }, {});
     if (after?.status === "done" && after.output === probe) return "promise";
   } catch {
     // Callback logic looks for what its start has left, and there was none.
@@ -55,7 +55,7 @@ export function invokedLogic(machine: AnyStateMachine): Map<string, InvokedLogic
     for (const [index, { path, value }] of invocationsOf(node).entries()) {
       const { src } = value ?? {};
       const id = (node.invoke as { id: unknown }[])[index]?.id;
-      if (typeof src !== "string" || typeof id !== "string" || kindOfLogic(definedIn(machine, "actors", src)) !== "promise") continue;
+      if (typeof id !== "string" || kindOfLogic(definedIn(machine, "actors", src)) !== "promise") continue;
       invoked.set(src, [...(invoked.get(src) ?? []), { path, node, id, input: value.input }]);
     }
   return invoked;
@@ -86,8 +86,8 @@ export function invocationsByChild(
 
 /** True where one node is in the other, so that both can be active at once whatever else is. */
 function isAround(node: AnyStateNode, other: AnyStateNode): boolean {
-  const [shorter, longer] = node.path.length < other.path.length ? [node.path, other.path] : [other.path, node.path];
-  return shorter.every((key, index) => longer[index] === key);
+  const begins = (path: readonly string[], longer: readonly string[]) => path.every((key, index) => longer[index] === key);
+  return begins(node.path, other.path) || begins(other.path, node.path);
 }
 
 /** True where a node has a transition for this event. Elsewhere in the machine only its very name counts, for `*` is not about it. */

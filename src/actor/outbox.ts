@@ -31,7 +31,6 @@ interface Running {
   /** Tells the handler why it is interrupted. */
   readonly ended: AbortController;
   readonly gate: Gate;
-  state: "queued" | "working";
   work?: Work;
 }
 
@@ -63,13 +62,13 @@ export class Outbox {
     const registration = this.#duties.registration(row.actor);
     const schema = registration && effectOf(registration, row.name);
     const handler = registration?.handlers[row.name];
-    if (this.#state !== "open" || !schema || !handler || row.state !== "open" || this.#running.has(row.key)) return;
+    if (this.#state !== "open" || !schema || !handler || this.#running.has(row.key)) return;
     const asked = new AbortController();
     const ended = new AbortController();
     const done = schema.done === undefined ? undefined : registration.schemas.events[schema.done];
     const job: Job = { row, schema, handler, done, asked: asked.signal, ended: ended.signal, inFlight: false };
     const gate = this.#gate(`${registration.id}/${row.name}`, schema.concurrency ?? CONCURRENCY);
-    const running: Running = { job, asked, ended, gate, state: "queued" };
+    const running: Running = { job, asked, ended, gate };
     this.#running.set(row.key, running);
     gate.waiting.add(running);
     this.#next(gate);
@@ -100,7 +99,7 @@ export class Outbox {
     const running = this.#running.get(key);
     if (!running) return;
     running.asked.abort(engineError("effect_gone", `the effect ${key} was asked to stop`));
-    if (running.state === "queued") void this.#work(running);
+    if (running.gate.waiting.delete(running)) void this.#work(running);
   }
 
   isRunning(key: string): boolean {
@@ -114,7 +113,6 @@ export class Outbox {
   async close(graceMs: number): Promise<void> {
     this.#state = "closed";
     await interrupt([...this.#running.values()], () => engineError("closed", "the engine is closing"));
-    if (this.#atWork.size === 0) return;
     await new Promise<void>((resolve) => {
       // Real time whatever the engine's clock is: this waits for code outside, and nothing durable depends on it.
       const cancel = systemClock.after(graceMs, resolve);
@@ -130,7 +128,6 @@ export class Outbox {
       const [running] = gate.waiting;
       if (!running) return;
       gate.waiting.delete(running);
-      if (running.state !== "queued" || !this.#isWanted(running)) continue;
       gate.free--;
       void this.#work(running).finally(() => {
         gate.free++;
@@ -140,7 +137,6 @@ export class Outbox {
   }
 
   async #work(running: Running): Promise<void> {
-    running.state = "working";
     const { row } = running.job;
     try {
       // Loaded with the first effect, not with the engine: a program that has none does without it.

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { completeOptions } from "../../src/actor/engine-option.ts";
 import { openActors } from "../../src/actors.ts";
 import { openHoldfast } from "../../src/index.ts";
 import { simulatedClock } from "../../src/testing/index.ts";
@@ -34,10 +35,24 @@ describe("an option", () => {
     expect(store.epoch()).toBe(0);
   });
 
+  it.each<[string, object]>([
+    ["effects", { effects: "none" }],
+    ["effects", { effects: null }],
+    ["clock", { clock: null }],
+    ["first", { first: 1, second: 2 }],
+  ])("that is none at all is refused with its path: %s, of %j", (path, given) => {
+    const wrong = expect.objectContaining({ code: "input_invalid", details: { path } });
+    expect(() => completeOptions({ machines: [], ...given })).toThrow(wrong);
+  });
+
   it("at its bounds is taken, and one that is undefined is absent", async () => {
     const least = { groupLimit: 1, cascadeLimit: 1, mailboxLimit: 1, cacheLimit: 0, closeGraceMs: 0, contextWarning: 0 };
     const engine = await open(place().store, { ...least, contextLimit: 1_000_000, clock: undefined as never, changed: undefined as never });
     expect(engine.epoch).toBe(1);
+  });
+
+  it.each(["refuse", "refold"] as const)("may say of a changed machine: %s", (changed) => {
+    expect(completeOptions({ machines: [], changed }).changed).toBe(changed);
   });
 
   it.each(STORES)("may be a clock with fractions: rows hold whole milliseconds, and timers fire (%s)", async (kind) => {

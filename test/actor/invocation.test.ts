@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createMachine, fromCallback, fromEventObservable, fromObservable, fromPromise, fromTransition } from "xstate";
-import { kindOfLogic } from "../../src/actor/invocation.ts";
+import { invokedLogic, kindOfLogic } from "../../src/actor/invocation.ts";
 import { register } from "../../src/actor/registration.ts";
 import { dehydrate, hydrate, start, take } from "../../src/actor/transition.ts";
 import { rejection } from "./counter.ts";
@@ -16,6 +16,9 @@ describe("logic", () => {
     throw new Error("the author's code was run");
   };
 
+  /** Of its author's own making. */
+  const alike = { start: never, config: never, getInitialSnapshot: () => ({}) };
+
   it.each([
     ["promise", fromPromise(never)],
     ["machine", createMachine({ context: never })],
@@ -23,7 +26,13 @@ describe("logic", () => {
     ["callback", fromCallback(never)],
     ["observable", fromObservable(never)],
     ["observable", fromEventObservable(never)],
-    ["unknown", { transition: (state: object) => state, start: never, config: never, getInitialSnapshot: () => ({}) }],
+    ["unknown", { ...alike, transition: (state: object) => state }],
+    ["unknown", { ...alike, transition: () => undefined }],
+    ["unknown", { ...alike, transition: () => ({ status: "done" }) }],
+    ["unknown", { ...alike, transition: (_: object, { data }: { data: unknown }) => ({ status: "active", output: data }) }],
+    ["unknown", { ...alike, transition: (state: object) => state, getInitialSnapshot: () => null }],
+    ["unknown", { transition: never }],
+    ["unknown", { transition: never, root: null }],
     ["unknown", {}],
     ["unknown", undefined],
   ] as const)("is told to be of the kind %s, and is not run", (kind, logic) => {
@@ -46,6 +55,13 @@ describe("an invocation", () => {
       "0.thing.one": { src: "child", node: "thing.one", done: "xstate.done.actor.0.thing.one" },
       mine: { src: "child", node: "thing.one", done: "xstate.done.actor.mine", failed: "xstate.error.actor.mine" },
     });
+  });
+
+  it("is of promise logic only, and of no logic that was not named", () => {
+    const invoke = ["child", "calls", "none"].map((src, index) => ({ src, id: `${index}` }));
+    const machine = inState({ invoke: [...invoke, { src: child, id: "inline" }] }, { actors: { child, calls: fromCallback(() => {}) } });
+    const found = [...invokedLogic(machine)].map(([src, places]) => [src, places.map(({ id, path }) => [id, path])]);
+    expect(found).toEqual([["child", [["0", "thing.one.invoke.0"]]]]);
   });
 
   it.each<[string, object, boolean]>([
@@ -76,6 +92,8 @@ describe("an invocation", () => {
     const first = start(registration, {}, stamp, plain);
     expect(first.requests).toEqual([{ type: "effect", name: "load", params: "x", child: "0.thing.one" }]);
     const text = dehydrate(registration, first.snapshot);
+    // Its input is in the journal and in its effect.
+    expect(JSON.parse(text).children["0.thing.one"].snapshot).toEqual({ status: "active" });
     const again = hydrate(registration, text);
     expect(dehydrate(registration, again)).toBe(text);
     const reentered = take(registration, again, { type: "go" }, stamp, plain);
@@ -98,6 +116,14 @@ describe("a handler of promise logic", () => {
       { input: () => 1 },
     );
     expect(await handler({ params: { n: 1 }, signal: controller.signal })).toEqual({ input: { n: 1 }, same: true });
+  });
+
+  it("gives it its input also where another state that invokes it writes none", async () => {
+    const load = fromPromise(async ({ input }) => input);
+    const one = { invoke: { src: "load", input: () => 1 } };
+    const machine = thing({ initial: "one", states: { one, two: { invoke: { src: "load" } } } }, { actors: { load } });
+    const handler = register(machine).handlers.load as (given: unknown) => Promise<unknown>;
+    expect(await handler({ params: { n: 1 } })).toEqual({ n: 1 });
   });
 
   it("gives it no input where none is written", async () => {

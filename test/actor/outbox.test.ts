@@ -2,7 +2,11 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { effect } from "../../machines/action.ts";
 import type { Engine } from "../../src/actor/engine.ts";
+import { Outbox } from "../../src/actor/outbox.ts";
+import { register } from "../../src/actor/registration.ts";
+import type { Work } from "../../src/actor/work.ts";
 import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
+import { effectRow } from "../../src/testing/store-row.ts";
 import { open, place, STORES } from "./counter.ts";
 import { flushed, held } from "./held.ts";
 import { nothing, thing } from "./thing.ts";
@@ -69,6 +73,133 @@ describe("an outbox", () => {
     await import("../../src/actor/handling.ts");
     await flushed();
     expect([work.calls.length, store.effect("two/a:2:0")?.state]).toEqual([0, "open"]);
+  });
+});
+
+describe("an outbox without its engine", () => {
+  /** It knows the machine `two`; what it submits is noted. */
+  function alone() {
+    const work = held();
+    const known = register(two);
+    const effects = new Map([...known.effects, ...[...known.effects.values()].map((schema) => ["lone", schema] as const)]);
+    const registration = { ...known, effects, handlers: { work: work.handler, other: work.handler } };
+    const submitted: Work[] = [];
+    const outbox = new Outbox({
+      clock: simulatedClock(),
+      probe: () => {},
+      registration: (actor) => (actor.startsWith("two/") ? registration : undefined),
+      submit: async (asked) => {
+        submitted.push(asked);
+        return { kind: "ignored" };
+      },
+      progress: () => {},
+      lost: () => {},
+    });
+    return { outbox, work, submitted };
+  }
+  const row = (key: string, more: object = {}) => effectRow(key, { actor: "two/a", name: "work", ...more });
+
+  it("begins nothing before it is opened, nor once it was closed, also where it is opened then", async () => {
+    const { outbox, work } = alone();
+    outbox.start(row("early"));
+    outbox.open();
+    await flushed();
+    await outbox.close(0);
+    outbox.start(row("late"));
+    outbox.open();
+    outbox.start(row("last"));
+    await flushed();
+    expect([work.calls.length, outbox.isRunning("last")]).toEqual([0, false]);
+  });
+
+  it.each([
+    ["of a machine that it does not know", { actor: "none/a" }],
+    ["that its machine does not know", { name: "other" }],
+    ["for which there is no handler", { name: "lone" }],
+  ])("begins nothing for an effect %s", async (_, more) => {
+    const { outbox, work, submitted } = alone();
+    outbox.open();
+    outbox.start(row("k", more));
+    await flushed();
+    expect([outbox.isRunning("k"), work.calls, submitted]).toEqual([false, [], []]);
+  });
+
+  it("begins an effect once, however often it is asked for", async () => {
+    const { outbox, work } = alone();
+    outbox.open();
+    for (const _ of [1, 2]) outbox.start(row("k"));
+    await work.called(1);
+    outbox.start(row("k"));
+    await flushed();
+    expect(work.calls.length).toBe(1);
+  });
+
+  it("begins an effect anew that was opened again: its former handler is interrupted and not heard", async () => {
+    const { outbox, work, submitted } = alone();
+    outbox.open();
+    outbox.start(row("k"));
+    const first = await work.called(1);
+    outbox.restart(row("k"));
+    const second = await work.called(2);
+    expect([first.call.signal.aborted, second.call.signal.aborted]).toEqual([true, false]);
+    first.resolve(null);
+    await flushed();
+    expect([outbox.isRunning("k"), submitted]).toEqual([true, []]);
+    second.resolve(null);
+    await flushed();
+    expect([outbox.isRunning("k"), submitted.length]).toEqual([false, 1]);
+  });
+
+  it("begins no handler of an effect that ends before its work has begun", async () => {
+    const { outbox, work } = alone();
+    outbox.open();
+    outbox.start(row("k"));
+    outbox.end("k");
+    await flushed();
+    expect(work.calls.length).toBe(0);
+  });
+
+  it("knows at once that an effect has ended", async () => {
+    const { outbox, work } = alone();
+    outbox.open();
+    outbox.start(row("k"));
+    await work.called(1);
+    outbox.end("k");
+    expect(outbox.isRunning("k")).toBe(false);
+  });
+
+  /** It is closing with a handler at work, and a second to wait for it. */
+  async function closing() {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { outbox, work } = alone();
+    outbox.open();
+    outbox.start(row("k"));
+    const { call, resolve } = await work.called(1);
+    const closed = { is: false };
+    void outbox.close(1000).then(() => {
+      closed.is = true;
+    });
+    await flushed();
+    expect([call.signal.aborted, closed.is]).toEqual([true, false]);
+    return { closed, resolve };
+  }
+
+  it("is closed when its last handler has returned, and waits for nothing more", async () => {
+    const { closed, resolve } = await closing();
+    resolve(null);
+    await flushed();
+    expect([closed.is, vi.getTimerCount()]).toEqual([true, 0]);
+  });
+
+  it("is closed after its grace, whoever is still at work", async () => {
+    const { closed } = await closing();
+    vi.advanceTimersByTime(999);
+    await flushed();
+    expect(closed.is).toBe(false);
+    vi.advanceTimersByTime(1);
+    await flushed();
+    expect(closed.is).toBe(true);
   });
 });
 
