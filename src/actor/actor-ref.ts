@@ -123,7 +123,7 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
       // A final actor never migrates: it is read as its version left it, where the machine still has that state.
       if (row.version === registration.version || row.status === "final")
         return hydrate(registration, row.snapshot) as SnapshotFrom<Machine>;
-      if (row.status === "active" && hasMigration(registration, row.version)) {
+      if (hasMigration(registration, row.version)) {
         const moment = { atMs: now(), epoch: row.epoch, enclose };
         return migrate(registration, { row, ...pending(row.address, reader) }, moment).snapshot as SnapshotFrom<Machine>;
       }
@@ -275,7 +275,7 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
         }
       };
       if (signal?.aborted) return reject(signal.reason);
-      signal?.addEventListener("abort", onAbort, { once: true });
+      signal?.addEventListener("abort", onAbort);
       unsubscribe = this.#source.feed.subscribe(this.address, (event) => {
         if (event.kind === "committed") look();
         if (event.kind === "closed") settle(() => reject(event.error ?? engineError("closed", "the engine was closed")));

@@ -154,6 +154,44 @@ describe.each(STORES)("subscribe() (%s)", (kind) => {
     expect(heard).toEqual([1, 2]);
   });
 
+  it("gives nothing more to who unsubscribes within its last snapshot, nor for partial output", async () => {
+    const engine = await open(place(kind).store);
+    const actor = await make(engine);
+    const heard: unknown[] = [];
+    const subscription = actor.subscribe({
+      next: (snapshot) => {
+        heard.push(snapshot.value);
+        subscription.unsubscribe();
+      },
+      complete: () => heard.push("complete"),
+    });
+    engine.feed.publish(actor.address, { kind: "progress", output: 1 });
+    await actor.send({ type: "count.end" });
+    expect(heard).toEqual(["ended"]);
+  });
+
+  it("leaves nothing behind in the feed, whichever way it ends", async () => {
+    const engine = await open(place(kind).store);
+    const actor = await make(engine);
+    actor.subscribe({}).unsubscribe();
+    expect(engine.feed.watched()).toBe(0);
+    actor.subscribe({});
+    expect(engine.feed.watched()).toBe(1);
+    await actor.send({ type: "count.end" });
+    expect(engine.feed.watched()).toBe(0);
+  });
+
+  it("says one thing of a final actor whose engine is closed", async () => {
+    const { store } = place(kind);
+    const engine = await open(store);
+    const actor = await make(engine);
+    await actor.stop();
+    await engine.close();
+    const heard: unknown[] = [];
+    actor.subscribe({ complete: () => heard.push("complete"), error: (error: any) => heard.push(error.code) });
+    expect(heard).toEqual(["closed"]);
+  });
+
   it("says at once that the actor has ended, where it has", async () => {
     const actor = await make(await open(place(kind).store));
     await actor.stop();
@@ -248,10 +286,11 @@ describe.each(STORES)("on() (%s)", (kind) => {
   it("gives all facts for '*', and none for a type that nobody states", async () => {
     const actor = await make(await open(place(kind).store));
     const heard: unknown[] = [];
+    const unheard: unknown[] = [];
     actor.on("*", (fact) => heard.push(fact));
-    actor.on("count.unheard" as never, (fact) => heard.push(fact));
+    actor.on("count.unheard" as never, (fact) => unheard.push(fact));
     await actor.send({ type: "count.add", by: 5 });
-    expect(heard).toEqual([{ type: "count.changed", count: 5 }]);
+    expect([heard, unheard]).toEqual([[{ type: "count.changed", count: 5 }], []]);
   });
 
   it("warns of a listener that throws, and gives it the next fact all the same", async () => {

@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { counter, make, open, place, rejection, STORES } from "./counter.ts";
+import { harbour, sail, ship2, shipOf } from "./ship.ts";
 
 describe.each(STORES)("waitFor (%s)", (kind) => {
   it("resolves at once where the snapshot fits already", async () => {
@@ -68,6 +69,117 @@ describe.each(STORES)("waitFor (%s)", (kind) => {
   });
 });
 
+describe.each(STORES)("the question of waitFor (%s)", (kind) => {
+  /** Never satisfied; counts how often it was asked. */
+  function asking() {
+    const asked = { times: 0 };
+    const question = () => {
+      asked.times++;
+      return false;
+    };
+    return { asked, question };
+  }
+
+  it("is asked at once and after each commit, and not for partial output nor at the close", async () => {
+    const engine = await open(place(kind).store);
+    const actor = await make(engine);
+    const { asked, question } = asking();
+    const waiting = rejection(actor.waitFor(question));
+    expect(asked.times).toBe(1);
+    engine.feed.publish(actor.address, { kind: "progress", output: 1 });
+    expect(asked.times).toBe(1);
+    await actor.send({ type: "count.add", by: 1 });
+    expect(asked.times).toBe(2);
+    await engine.close();
+    await waiting;
+    expect(asked.times).toBe(2);
+  });
+
+  it("is not asked once the engine is closed", async () => {
+    const engine = await open(place(kind).store);
+    const actor = await make(engine);
+    await engine.close();
+    const { asked, question } = asking();
+    expect(await rejection(actor.waitFor(question))).toMatchObject({ code: "closed" });
+    expect(asked.times).toBe(0);
+  });
+});
+
+describe.each(STORES)("a key of an event (%s)", (kind) => {
+  it.each([[""], ["x".repeat(257)], ["\ud800"], [5], [null]])("that is %j is refused with its path", async (key) => {
+    const actor = await make(await open(place(kind).store));
+    expect(await rejection(actor.send({ type: "count.add", by: 1 }, { key: key as string }))).toMatchObject({
+      ...{ code: "input_invalid", details: { path: "key" } },
+    });
+  });
+
+  it("may have 256 characters", async () => {
+    const actor = await make(await open(place(kind).store));
+    expect(await actor.send({ type: "count.add", by: 1 }, { key: "x".repeat(256) })).toMatchObject({ kind: "accepted" });
+  });
+
+  it("makes no difference to an event that is not plain JSON", async () => {
+    const actor = await make(await open(place(kind).store));
+    const answer = await actor.send({ type: "count.add", by: 1n } as never, { key: "k" });
+    expect(answer).toMatchObject({ kind: "refused", code: "event_invalid", path: "$.by" });
+  });
+});
+
+describe.each(STORES)("what a handle refuses (%s)", (kind) => {
+  it("names its actor, where that has ended, is set aside, or is not there", async () => {
+    const engine = await open(place(kind).store);
+    const actor = await make(engine);
+    const named = (code: string) => ({ code, details: { actor: "counter/a" } });
+    expect(await rejection(actor.delete())).toMatchObject(named("actor_not_final"));
+    const aside = await make(engine, "b");
+    await engine.setAside("counter/b", "test", "damaged");
+    expect(await rejection(aside.waitFor(() => true))).toMatchObject({ code: "actor_quarantined", details: { actor: "counter/b" } });
+    await actor.stop();
+    expect(await rejection(actor.stop())).toMatchObject(named("actor_final"));
+    expect(await rejection(actor.waitFor(() => false))).toMatchObject(named("actor_final"));
+    await actor.delete();
+    expect(() => actor.row()).toThrow(expect.objectContaining(named("actor_not_found")));
+  });
+
+  it("names its actor, where that was written by another version or definition of its machine", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [] });
+    const named = (code: string) => ({ code, details: { actor: "ship/a" } });
+    const newer = shipOf({ version: "2" });
+    const second = await sail(store, newer);
+    expect(() => second.get(newer, "a")?.getSnapshot()).toThrow(expect.objectContaining(named("machine_version_unknown")));
+    await second.close();
+    const changed = shipOf({ version: "1", tags: ["quiet"] });
+    const third = await sail(store, changed);
+    const waiting = rejection(third.get(changed, "a")?.waitFor(() => true) ?? Promise.resolve());
+    expect(await waiting).toMatchObject(named("machine_changed"));
+    await third.close();
+  });
+
+  it("is nothing to a final actor of another version or definition: it is read as it ended", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [{ type: "end" }] });
+    for (const machine of [shipOf({ version: "2" }), ship2(), shipOf({ version: "1", tags: ["quiet"] })]) {
+      const engine = await sail(store, machine);
+      const actor = engine.get(machine, "a");
+      expect(actor?.getSnapshot()).toMatchObject({ value: "ended", context: { count: 1 } });
+      await actor?.waitFor((snapshot) => snapshot.matches("ended" as never));
+      const heard: unknown[] = [];
+      actor?.subscribe({ complete: () => heard.push("complete"), error: (error) => heard.push(error) });
+      expect(heard).toEqual(["complete"]);
+      await engine.close();
+    }
+  });
+
+  it("is snapshot_damaged where the snapshot cannot be read", async () => {
+    const { store } = place(kind);
+    const engine = await open(store);
+    const actor = await make(engine);
+    store.write(store.epoch(), (writer) => writer.putActor({ ...actor.row(), snapshot: "{" }));
+    expect(() => actor.getSnapshot()).toThrow(expect.objectContaining({ code: "snapshot_damaged", details: { actor: "counter/a" } }));
+  });
+});
+
 describe.each(STORES)("a handle (%s)", (kind) => {
   it("reads the last commit, whoever made it", async () => {
     const engine = await open(place(kind).store);
@@ -105,6 +217,18 @@ describe.each(STORES)("a handle (%s)", (kind) => {
     expect(heard).toEqual([{ percent: 50 }]);
     expect((await warned).message).toContain("listener");
   });
+});
+
+it.each(STORES)("a listener to lost outcomes hears which effect it was, and no partial output, until it ends (%s)", async (kind) => {
+  const engine = await open(place(kind).store);
+  const actor = await make(engine);
+  const heard: unknown[] = [];
+  const end = actor.onLost((effect, error) => heard.push([effect, error]));
+  engine.feed.publish(actor.address, { kind: "progress", output: 1 });
+  engine.feed.publish(actor.address, { kind: "lost", effect: "work", error: "disk" });
+  end();
+  engine.feed.publish(actor.address, { kind: "lost", effect: "work", error: "late" });
+  expect(heard).toEqual([["work", "disk"]]);
 });
 
 describe.each(STORES)("a list (%s)", (kind) => {
