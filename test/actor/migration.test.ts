@@ -3,6 +3,7 @@ import { assign, fromPromise, raise } from "xstate";
 import type { StoredActor } from "../../src/actor/declaration.ts";
 import { DELAY_LIMIT_MS, TIME_LIMIT_MS } from "../../src/actor/delay.ts";
 import { type Engine, openEngine } from "../../src/actor/engine.ts";
+import { HoldfastError } from "../../src/actor/error.ts";
 import { PAYLOAD_LIMIT } from "../../src/actor/journal.ts";
 import type { Store } from "../../src/actor/store.ts";
 import { faultPoints, purityTrap, simulatedClock } from "../../src/testing/index.ts";
@@ -231,7 +232,7 @@ const mill = (version: string, migrate: (stored: StoredActor<any>) => unknown = 
           initial: "idle",
           states: {
             idle: { on: { call: "calling" } },
-            calling: { invoke: ["one", "two"].map((id) => ({ id, src: "fetch", input: { id } })) },
+            calling: { invoke: ["one", "two", "three"].map((id) => ({ id, src: id === "three" ? "peek" : "fetch", input: { id } })) },
             ended: { type: "final" },
           },
         },
@@ -243,7 +244,7 @@ const mill = (version: string, migrate: (stored: StoredActor<any>) => unknown = 
         ...(version === "1" ? {} : { migrations: { 1: { to: version, migrate } } }),
       },
       delays: { soon: 1000 },
-      actors: { fetch: fromPromise(async () => 1) },
+      actors: { fetch: fromPromise(async () => 1), peek: fromPromise(async () => 1) },
       actions: {
         once: raise({ type: "rung" }, { delay: "soon" } as never),
         named: raise({ type: "rung" }, { delay: "soon", id: "bell" } as never),
@@ -255,15 +256,15 @@ const mill = (version: string, migrate: (stored: StoredActor<any>) => unknown = 
 
 /** A mill of version 1 that took these events, and then one of version 2. */
 async function grind(store: Store, types: readonly string[], migrate?: (stored: StoredActor<any>) => unknown, options: object = {}) {
-  const one = mill("1");
-  const first = await openEngine(store, { machines: [one], effects: asleep, closeGraceMs: 0, clock: simulatedClock() });
+  const [one, effects] = [mill("1"), { ...asleep, peek: asleep.fetch }];
+  const first = await openEngine(store, { machines: [one], effects, closeGraceMs: 0, clock: simulatedClock() });
   const ref = await first.create(one, "a", { input: {} as never });
   for (const type of types) await ref.send({ type } as never);
   const before = { timers: first.timers(), effects: first.effects() };
   await first.close();
   const two = mill("2", migrate);
   const clock = simulatedClock();
-  const engine = await openEngine(store, { machines: [two], effects: asleep, closeGraceMs: 0, clock, ...options });
+  const engine = await openEngine(store, { machines: [two], effects, closeGraceMs: 0, clock, ...options });
   onTestFinished(() => engine.close());
   return { engine, before, clock, actor: at(engine, two, "a") };
 }
@@ -295,33 +296,34 @@ describe.each(STORES)("a migration of what has more in it (%s)", (kind) => {
     expect(engine.verify().faults).toEqual([]);
   });
 
-  it.each<[string, readonly object[], string]>([
+  it.each<[string, readonly object[], string, string?]>([
     ["the same name twice", [{ id: "bell" }, { id: "bell" }], "timers.1.id"],
     ["an event that the machine never raises", [{}, { event: { type: "more" } }], "timers.1.id"],
-    ["another delay", [{ id: "bell" }, { delay: "late" }], "timers.1.id"],
-    ["an event that does not fit", [{}, { event: { type: "rung", more: 1 } }], "timers.1.event"],
-  ])("that gives such timers %s is refused, and says where", async (_, given, path) => {
+    ["another delay", [{ id: "bell" }, { delay: "late" }], "timers.1.id", "rung"],
+    ["an event that does not fit", [{}, { id: "bell", event: { type: "rung", more: 1 } }], "timers.1.event", "bell"],
+  ])("that gives such timers %s is refused, and says where and of which", async (_, given, path, which = "") => {
     const fresh = { id: "", event: { type: "rung" }, delay: "soon", delayMs: 1000 };
     const { actor } = await grind(place(kind).store, [], (stored) => ({ ...stored, timers: given.map((one) => ({ ...fresh, ...one })) }));
-    expect(() => actor.getSnapshot()).toThrow(expect.objectContaining({ code: "migration_failed", details: { actor: "mill/a", path } }));
+    const failure = { code: "migration_failed", details: { actor: "mill/a", path }, message: expect.stringContaining(which) };
+    expect(() => actor.getSnapshot()).toThrow(expect.objectContaining(failure));
   });
 
   it("leaves each of two that invoke the same logic the child that it was, and gives a new one the other", async () => {
     const children = async (migrate?: (stored: StoredActor<any>) => unknown) => {
       const { engine, before } = await grind(place(kind).store, ["call"], migrate);
-      expect(before.effects.map(({ child }) => child)).toEqual(["one", "two"]);
+      expect(before.effects.map(({ child }) => child)).toEqual(["one", "two", "three"]);
       expect(engine.verify().faults).toEqual([]);
-      return engine.effects().map(({ key, child }) => [key, child]);
+      return Object.fromEntries(engine.effects().map(({ key, child }) => [key, child]));
     };
-    const [one, two] = ["mill/a:2:0", "mill/a:2:1"];
-    expect(await children()).toEqual([[one, "one"], [two, "two"]]); // biome-ignore format: pairs
+    const [one, two, three] = ["mill/a:2:0", "mill/a:2:1", "mill/a:2:2"] as const;
+    expect(await children()).toEqual({ [one]: "one", [two]: "two", [three]: "three" });
     const turned = (stored: StoredActor<any>) => ({ ...stored, effects: [...stored.effects].reverse() });
-    expect((await children(turned)).sort()).toEqual([[one, "one"], [two, "two"]]); // biome-ignore format: pairs
-    const renewed = ({ effects: [, kept], ...stored }: StoredActor<any>) => {
+    expect(await children(turned)).toEqual({ [one]: "one", [two]: "two", [three]: "three" });
+    const renewed = ({ effects: [, kept, other], ...stored }: StoredActor<any>) => {
       const { key: _, ...fresh } = kept as NonNullable<typeof kept>;
-      return { ...stored, effects: [kept, fresh] };
+      return { ...stored, effects: [kept, fresh, other] };
     };
-    expect(await children(renewed)).toEqual([[two, "two"], ["mill/a:3:1", "one"]]); // biome-ignore format: pairs
+    expect(await children(renewed)).toEqual({ [two]: "two", "mill/a:3:1": "one", [three]: "three" });
   });
 
   it("that has one of them invoked more often than its state does is refused", async () => {
@@ -330,7 +332,7 @@ describe.each(STORES)("a migration of what has more in it (%s)", (kind) => {
       return { ...stored, effects: [...stored.effects, fresh] };
     });
     expect(() => actor.getSnapshot()).toThrow(
-      expect.objectContaining({ code: "migration_failed", details: { actor: "mill/a", path: "effects.2.scope" } }),
+      expect.objectContaining({ code: "migration_failed", details: { actor: "mill/a", path: "effects.3.scope" } }),
     );
   });
 });
@@ -359,11 +361,18 @@ describe.each(STORES)("an actor whose migration fails (%s)", (kind) => {
     effects: [{ name: "job", params: { by: 1 }, scope: "", ...more }],
   });
   const part = (more: object) => (stored: StoredActor<any>) => ({ ...moved.migrate(stored), ...more });
-  it.each<[string, (stored: StoredActor<any>) => unknown, string]>([
+  it.each<[string, (stored: StoredActor<any>) => unknown, string, string?]>([
     [
       "throws",
       () => {
         throw new Error("no way");
+      },
+      "$",
+    ],
+    [
+      "throws an error of the engine's own",
+      () => {
+        throw new HoldfastError("closed", "no way");
       },
       "$",
     ],
@@ -390,10 +399,17 @@ describe.each(STORES)("an actor whose migration fails (%s)", (kind) => {
     ["gives a history of states that are not there", part({ historyValue: { "ship.h": [{ id: "ship.none" }] } }), "historyValue"],
     ["gives a history of one state that is not there", part({ historyValue: { ship: [{ id: "ship.none" }] } }), "historyValue"],
     ["gives a history that the machine has not", part({ historyValue: { "ship.none": [{ id: "ship.rest" }] } }), "historyValue"],
+    ["gives a history of states without names", part({ historyValue: { ship: [{}] } }), "historyValue.ship.0.id"],
+    ["gives a timer an event without a type", timer({ event: {} }), "timers.0.event.type"],
     ["gives an effect that is not there", effect({ name: "none" }), "effects.0.name"],
     ["gives params that do not fit", effect({ params: { by: "x" } }), "effects.0.params"],
     ["gives an effect of a state that is not active", effect({ scope: "ship.busy" }), "effects.0.scope"],
-    ["gives invoked logic where nothing invokes it", effect({ name: "fetch", params: {}, scope: "ship.sleeping" }), "effects.0.scope"],
+    [
+      "gives invoked logic where nothing invokes it",
+      effect({ name: "fetch", params: {}, scope: "ship.sleeping" }),
+      "effects.0.scope",
+      "ship.sleeping",
+    ],
     ["gives an effect the key of another", effect({ key: "ship/b:2:0" }), "effects"],
     ["gives too many effects", part({ effects: Array(1001).fill({ name: "job", params: { by: 1 }, scope: "" }) }), "effects"],
     ["gives a timer a delay that is not there", timer({ delay: "never" }), "timers.0.id"],
@@ -410,7 +426,7 @@ describe.each(STORES)("an actor whose migration fails (%s)", (kind) => {
       "timers",
     ],
     ["gives more than a snapshot may have", part({ context: { total: 1, [`x${"x".repeat(3000)}`]: 1 } }), "context"],
-  ])("because it %s is parked alone, says where, and its row stays as it is", async (_, migrate, path) => {
+  ])("because it %s is parked alone, says where, and its row stays as it is", async (_, migrate, path, where = "") => {
     const { store } = place(kind);
     await harbour(store, { a: [{ type: "wait" }], b: [{ type: "work", by: 2 }] });
     const before = all(store, "ship/a");
@@ -420,7 +436,10 @@ describe.each(STORES)("an actor whose migration fails (%s)", (kind) => {
     expect(await at(engine, machine, "a").send({ type: "rest" } as never)).toMatchObject({ kind: "refused", code: "migration_failed" });
     if (!_.includes("more than"))
       expect(() => at(engine, machine, "a").getSnapshot()).toThrow(
-        expect.objectContaining({ code: "migration_failed", details: expect.objectContaining({ actor: "ship/a", path }) }),
+        expect.objectContaining({
+          ...{ code: "migration_failed", details: expect.objectContaining({ actor: "ship/a", path }) },
+          message: expect.stringContaining(where),
+        }),
       );
     expect(all(store, "ship/a")).toEqual(before);
     expect(await at(engine, machine, "b").send({ type: "add", by: 1 } as never)).toMatchObject({ kind: "accepted", seq: 4 });

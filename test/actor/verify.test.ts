@@ -168,20 +168,16 @@ describe("verify", () => {
     const file = join(temporary(), "root.db");
     const store = openSqliteStore({ file });
     const engine = await openEngine(store, { machines: [counter], effects: handlers });
-    for (const [id, count] of [
-      ["a", 1],
-      ["b", 3],
-      ["c", 2],
-    ] as const) {
-      // biome-ignore format: pairs
-      const ref = await engine.create(counter, id, { input: { start: 0 } });
-      for (let by = 0; by < count; by++) await ref.send({ type: "count.add", by });
-    }
+    const [a, b] = [await engine.create(counter, "a", { input: { start: 0 } }), await engine.create(counter, "b", { input: { start: 0 } })];
+    await a.send({ type: "count.add", by: 1 });
+    for (const by of [1, 2]) await b.send({ type: "count.add", by });
+    await b.send({ type: "count.create", id: "c", start: 0, keys: [] });
+    for (const by of [1, 2]) await engine.get(counter, "c")?.send({ type: "count.add", by });
     for (const id of ["a", "c"]) {
       await engine.get(counter, id)?.send({ type: "count.end" });
       await engine.get(counter, id)?.delete();
     }
-    // Three entries, four and, left, four.
+    // Three entries and four went; what created one of the two is left.
     expect(engine.verify()).toEqual({ ok: true, actors: 1, entries: 4, unfolded: {}, faults: [] });
     const db = new Database(file);
     db.exec("DELETE FROM journal WHERE actor = 'counter/b' AND seq = 4");
