@@ -324,6 +324,18 @@ describe.each(STORES)("retention (%s)", (kind) => {
     expect(addresses(engine)).toHaveLength(6);
   });
 
+  it("commits nothing where no actor and no blob may go", async () => {
+    const clock = simulatedClock();
+    const points = faultPoints();
+    const engine = await open(place(kind).store, { clock, probe: points.probe });
+    await make(engine, "unfinished");
+    clock.advance(2 * HOUR_MS);
+    await engine.putBlob(bytes("young"));
+    const before = points.count("commit.after");
+    expect(await engine.retain({ finalMs: 0, blobsMs: HOUR_MS })).toEqual(NOTHING);
+    expect(points.count("commit.after")).toBe(before);
+  });
+
   it("asks for the groups of those only that it could let go", async () => {
     const clock = simulatedClock();
     const engine = await open(place(kind).store, { clock, machines: [counter, counterOf("1", "other")] });
