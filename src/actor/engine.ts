@@ -104,7 +104,7 @@ export class Engine {
     if (!start) return await deliverParked(this.#recovery);
     await settlePast(this.#recovery);
     this.#outbox.open();
-    await startOpen(this.#recovery);
+    startOpen(this.#recovery);
     this.#timers.open();
     warnOfParked(this.#recovery);
   }
@@ -226,7 +226,7 @@ export class Engine {
   /** Starts open effects that have no running handler, and settles started ones whose outcome was lost. Interrupts nobody. */
   async recover(): Promise<void> {
     await settleStarted(this.#recovery);
-    await startOpen(this.#recovery);
+    startOpen(this.#recovery);
   }
 
   /** Checks every row of the root against its journal. */

@@ -15,7 +15,7 @@ import type { Draft, Known } from "./draft.ts";
 import { HoldfastError, messageOf } from "./error.ts";
 import { actorAddress, checkEvent, checkKeys, parseInput } from "./input.ts";
 import type { Cause } from "./journal.ts";
-import { canonical, notJson, sha256 } from "./json.ts";
+import { canonical, notJson } from "./json.ts";
 import { deliverWaiting } from "./letter.ts";
 import type { Registration } from "./registration.ts";
 import { leaveOutNotice, release } from "./release.ts";
@@ -127,10 +127,8 @@ function create(work: Extract<Work, { kind: "create" }>, draft: Draft, cascade: 
   if (draft.isDeleted(address)) return refused("actor_deleted", `${address} was deleted; its id is not given out again`);
   if (!existing) return cascade.toRest({ to: address, event: creationEvent(creation), cause: { kind: "creation" }, create: creation });
   if (!isCreatedBy(creation, address, draft)) return refused("actor_exists", `${address} exists already`);
-  // One that cannot take events now was created all the same.
-  return existing.kind === "live"
-    ? { kind: "accepted", seq: 1, snapshot: existing.snapshot, repeated: true }
-    : { kind: "ignored", repeated: true };
+  // Also one that cannot take events now: it was created all the same.
+  return { kind: "ignored" };
 }
 
 function isCreatedBy(creation: Parameters<typeof creationEvent>[0], address: string, draft: Draft): boolean {
@@ -145,13 +143,14 @@ function isCreatedBy(creation: Parameters<typeof creationEvent>[0], address: str
 }
 
 function event(work: Extract<Work, { kind: "event" }>, draft: Draft, cascade: Cascade): Answer {
-  const { to, key, during } = work;
+  const { to, key, digest, during } = work;
   const target = draft.actor(to);
   if (!target) return refused("actor_not_found", `there is no actor ${to}`);
+  if (key !== undefined && digest === undefined) {
+    const found = notJson(work.event);
+    return refused("event_invalid", `the event is not plain JSON at ${found}`, found);
+  }
   // A keyed event that was answered keeps its answer, also after its actor has ended.
-  const found = key === undefined || work.digest !== undefined ? undefined : notJson(work.event);
-  if (found) return refused("event_invalid", `the event is not plain JSON at ${found}`, found);
-  const digest = key === undefined ? "" : (work.digest ?? sha256(canonical(work.event)));
   const recorded = key === undefined ? undefined : draft.answer(to, key);
   if (recorded && recorded.event !== digest) return refused("idempotency_conflict", `the key ${key} was used for another event to ${to}`);
   if (recorded) return repeated(recorded, target);
@@ -168,7 +167,7 @@ function event(work: Extract<Work, { kind: "event" }>, draft: Draft, cascade: Ca
   const cause: Cause =
     during !== undefined ? { kind: "handler", effect: during } : { kind: "outside", ...(key === undefined ? {} : { key }) };
   const taken = cascade.toRest({ to, event: checked.event, text: checked.text, cause });
-  if (key !== undefined) {
+  if (key !== undefined && digest !== undefined) {
     const kept = taken.kind === "accepted" ? { kind: "accepted", seq: taken.seq } : taken;
     draft.recordAnswer({ actor: to, key, event: digest, answer: JSON.stringify(kept), atMs: cascade.atMs });
   }

@@ -9,15 +9,20 @@ export const PAGE_LIMIT = 1000;
 /** Rows that are read at a time. */
 export const PAGE = 500;
 
-/** All rows of a list, page by page; `cursor` gives the place behind a row. */
-export function* pages<Row>(read: (after: number) => readonly Row[], cursor: (row: Row) => number, from = 0): Generator<Row> {
+/** The pages of a list; `cursor` gives the place behind a row. Each is read when the one before it has been gone through. */
+export function* pagesOf<Row>(read: (after: number) => readonly Row[], cursor: (row: Row) => number, from = 0): Generator<readonly Row[]> {
   for (let after = from; ; ) {
     const page = read(after);
-    yield* page;
+    yield page;
     const last = page.at(-1);
     if (!last || page.length < PAGE) return;
     after = cursor(last);
   }
+}
+
+/** All rows of a list, page by page. */
+export function* pages<Row>(read: (after: number) => readonly Row[], cursor: (row: Row) => number, from = 0): Generator<Row> {
+  for (const page of pagesOf(read, cursor, from)) yield* page;
 }
 
 /** All entries of one actor, page by page. */

@@ -10,9 +10,9 @@ import { parkedAs } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import { engineError } from "./error.ts";
 import { PARKED } from "./letter.ts";
-import { entryAt, PAGE, pages } from "./page.ts";
+import { entryAt, PAGE, pages, pagesOf } from "./page.ts";
 import type { Registration } from "./registration.ts";
-import type { ActorRow, EffectRow, StartableEffectRow, StoreReader, UnfinishedMachine } from "./store.ts";
+import type { ActorRow, EffectRow, StoreReader, UnfinishedMachine } from "./store.ts";
 import { compareVersions } from "./version.ts";
 import type { Work } from "./work.ts";
 
@@ -33,10 +33,7 @@ export function refuseNewer(reader: StoreReader, registrations: ReadonlyMap<stri
 }
 
 function isProved(reader: StoreReader, machine: string, version: string): boolean {
-  for (const row of pages(
-    (after) => reader.actors({ machine, status: "active" }, { after, limit: PAGE }),
-    (found) => found.ordinal,
-  ))
+  for (const row of pages((after) => reader.actors({ machine, status: "active" }, { after, limit: PAGE }), ordinalOf))
     if (row.version === version && entryAt(reader, row.address, row.seq)?.version === version) return true;
   return false;
 }
@@ -63,16 +60,18 @@ export async function settlePast(duties: RecoveryDuties): Promise<void> {
     return code === "migration_failed" || (changed === "refold" && code === "machine_changed");
   };
   for (const machine of new Set(machines.filter(isOld).map((found) => found.machine)))
-    await eachPage<ActorRow & { ordinal: number }>(
+    await eachPage(
       (after) => reader.actors({ machine, status: "active", quarantined: false }, { after, limit: PAGE }),
-      (row) => (isOld(row) ? submit({ kind: "admit", actor: row.address }) : undefined),
+      ordinalOf,
+      (page) => page.filter(isOld).map(({ address }) => submit({ kind: "admit", actor: address })),
     );
   await deliverParked(duties);
   for (const machine of new Set(machines.map((found) => found.machine)))
     if (registrations.get(machine)?.schemas.events["engine.reopened"])
-      await eachPage<ActorRow & { ordinal: number }>(
+      await eachPage(
         (after) => reader.actors({ machine, status: "active", quarantined: false, epochBelow: epoch }, { after, limit: PAGE }),
-        (row) => submit({ kind: "reopen", actor: row.address }),
+        ordinalOf,
+        (page) => page.map(({ address }) => submit({ kind: "reopen", actor: address })),
       );
   await settleStarted(duties);
 }
@@ -80,52 +79,46 @@ export async function settlePast(duties: RecoveryDuties): Promise<void> {
 /** Delivers what could not be delivered under a program of another version, to those who can take it now. */
 export async function deliverParked({ reader, submit }: RecoveryDuties): Promise<void> {
   for (const reason of PARKED)
-    for (let after = 0; ; ) {
-      const page = reader.deadLetters({ reason }, { after, limit: PAGE });
-      await all([...new Set(page.map(({ receiver }) => receiver))].map((actor) => submit({ kind: "admit", actor })));
-      const last = page.at(-1);
-      if (!last || page.length < PAGE) break;
-      after = last.position;
-    }
+    await eachPage(
+      (after) => reader.deadLetters({ reason }, { after, limit: PAGE }),
+      (letter) => letter.position,
+      (page) => [...new Set(page.map(({ receiver }) => receiver))].map((actor) => submit({ kind: "admit", actor })),
+    );
 }
 
 /** Started effects, of all or of one actor, that no handler works on: whether they ran cannot be known, and their machines decide. */
 export async function settleStarted({ reader, submit, isRunning }: RecoveryDuties, actor?: string): Promise<void> {
   const filter = { state: "started" as const, ...(actor === undefined ? {} : { actor }) };
-  await eachPage<EffectRow & { ordinal: number }>(
+  await eachPage(
     (after) => reader.effects(filter, { after, limit: PAGE }),
-    (row) => (isRunning(row.key) ? undefined : submit({ kind: "result", effect: row.key, outcome: { kind: "unknown" } })),
+    ordinalOf,
+    (page) =>
+      page.filter(({ key }) => !isRunning(key)).map(({ key }) => submit({ kind: "result", effect: key, outcome: { kind: "unknown" } })),
   );
 }
 
 /** Starts open effects that no handler works on; not those of actors that are set aside or that this program does not know. */
-export async function startOpen({ reader, registrations, start }: RecoveryDuties): Promise<void> {
-  await eachPage<StartableEffectRow>(
-    (after) => reader.startableEffects({ after, limit: PAGE }),
-    (row) => {
-      if (!parkedAs(registrations.get(row.machine), row)) start(row);
-      return undefined;
-    },
-  );
+export function startOpen({ reader, registrations, start }: RecoveryDuties): void {
+  for (const row of pages((after) => reader.startableEffects({ after, limit: PAGE }), ordinalOf))
+    if (!parkedAs(registrations.get(row.machine), row)) start(row);
 }
 
-async function eachPage<Row extends { readonly ordinal: number }>(
+function ordinalOf(row: { readonly ordinal: number }): number {
+  return row.ordinal;
+}
+
+/** What is asked for because of a page is asked for at once, so that it shares commits. */
+async function eachPage<Row>(
   read: (after: number) => readonly Row[],
-  act: (row: Row) => Promise<Answer> | undefined,
+  cursor: (row: Row) => number,
+  act: (page: readonly Row[]) => readonly Promise<Answer>[],
 ): Promise<void> {
-  for (let after = 0; ; ) {
-    const page = read(after);
-    // All of a page is asked for at once, so that it shares commits.
-    await all(page.map(act).filter((answer) => answer !== undefined));
-    const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
-    after = last.ordinal;
-  }
+  for (const page of pagesOf(read, cursor)) await all(act(page));
 }
 
 /** Waits for all; throws where the store failed or is lost. */
 async function all(asked: readonly Promise<Answer>[]): Promise<void> {
-  for (const result of asked.length === 0 ? [] : await Promise.allSettled(asked)) {
+  for (const result of await Promise.allSettled(asked)) {
     if (result.status === "rejected") throw result.reason;
     if (result.value.kind === "refused" && result.value.code === "not_owner") throw engineError("not_owner", result.value.message);
   }

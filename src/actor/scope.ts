@@ -26,7 +26,6 @@ class Scope {
   readonly stopChild = nothing;
   readonly emit = nothing;
   readonly system = {
-    scheduler: { schedule: nothing, cancel: nothing },
     get: nothing,
     inspect: nothing,
     _relay: nothing,

@@ -28,7 +28,7 @@ export type Work =
       readonly kind: "event";
       readonly to: string;
       readonly event: { readonly type: string };
-      /** The event by its machine's schema, and its digest where it has a key: as it was when it was sent. */
+      /** The event by its machine's schema, and its digest where it has a key and is plain JSON: as it was when it was sent. */
       readonly checked?: Checked;
       readonly digest?: string;
       readonly key?: string;

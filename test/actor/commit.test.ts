@@ -5,13 +5,14 @@ import type { Answer } from "../../src/actor/answer.ts";
 import { commitGroup, type Probe } from "../../src/actor/commit.ts";
 import type { Draft } from "../../src/actor/draft.ts";
 import { engineError } from "../../src/actor/error.ts";
-import type { Store, StoreWriter } from "../../src/actor/store.ts";
+import type { Store } from "../../src/actor/store.ts";
 import type { Work } from "../../src/actor/work.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { faultPoints, purityTrap } from "../../src/testing/index.ts";
 import { committing, creation, sent, setAside } from "./committing.ts";
 import { counter, gate, handlers, make, open, place, rejection, STORES } from "./counter.ts";
 import { timed } from "./timed.ts";
+import { withWriters } from "./wrapped.ts";
 
 describe.each(STORES)("a handler (%s)", (kind) => {
   it("does not start before the commit that requested it (ACT-1)", async () => {
@@ -158,23 +159,12 @@ describe.each(STORES)("a storage error (%s)", (kind) => {
 
 /** A store whose writers cannot read some actors. */
 function failingReads(store: Store, unreadable: ReadonlySet<string>): Store {
-  const reading = (writer: StoreWriter): StoreWriter =>
-    wrapped(writer, {
-      actor: (address) => {
-        if (unreadable.has(address)) throw engineError("storage_failed", "I/O");
-        return writer.actor(address);
-      },
-    });
-  return wrapped(store, { write: (epoch, body) => store.write(epoch, (writer) => body(reading(writer))) });
-}
-
-function wrapped<T extends object>(inner: T, over: Partial<T>): T {
-  return new Proxy(inner, {
-    get(target, key) {
-      const value = Reflect.get(key in over ? over : target, key);
-      return typeof value === "function" ? value.bind(target) : value;
+  return withWriters(store, (writer) => ({
+    actor: (address) => {
+      if (unreadable.has(address)) throw engineError("storage_failed", "I/O");
+      return writer.actor(address);
     },
-  });
+  }));
 }
 
 describe.each(STORES)("a fold (%s)", (kind) => {

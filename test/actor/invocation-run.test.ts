@@ -127,6 +127,23 @@ describe.each(STORES)("an invoked promise (%s)", (kind) => {
     expect([actor.getSnapshot().value, noted(actor)[0].output, faults(engine)]).toEqual(["loaded", "by hand", []]);
   });
 
+  it("that was started under another declaration is listed as unknown where its machine has no event for that", async () => {
+    const { store } = place(kind);
+    const machine = loader(logic().actor);
+    const first = await open(store, { machines: [machine], start: false });
+    await first.create(machine, "a", { input: {} });
+    await first.close();
+    // As it is while a handler works on it that is called at most once.
+    store.write(store.epoch(), (writer) => {
+      const row = writer.effect("loader/a:1:0");
+      if (row) writer.putEffect({ ...row, state: "started" });
+    });
+    const engine = await open(store, { machines: [machine] });
+    expect([engine.effects().map(({ state }) => state), engine.list({ quarantined: true })]).toEqual([["unknown"], []]);
+    await engine.resolve("loader/a:1:0", { output: "by hand" });
+    expect(engine.get(machine, "a")?.matches("loaded" as never)).toBe(true);
+  });
+
   it("is told to stop when its state is left, and what it gives then is dropped", async () => {
     const load = logic();
     const { engine, actor } = await run(place(kind).store, loader(load.actor));

@@ -1,6 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { HoldfastError } from "../../src/actor/error.ts";
+import { z } from "zod";
+import { commitGroup } from "../../src/actor/commit.ts";
+import { engineError, HoldfastError } from "../../src/actor/error.ts";
+import type { Store } from "../../src/actor/store.ts";
+import type { Work } from "../../src/actor/work.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { committing, creation, setAside } from "./committing.ts";
 import { counter, gate, journal, make, open, place, rejection, STORES } from "./counter.ts";
+import { nothing, thing } from "./thing.ts";
+import { withWriters } from "./wrapped.ts";
+
+/** A store that finds this event in the first entry of counter/a, once it is told to. */
+function firstEntries(store: Store, event: string, damage: { isDone: boolean }): Store {
+  const found = (actor: string, row: { seq: number }) => damage.isDone && actor === "counter/a" && row.seq === 1;
+  return withWriters(store, (writer) => ({
+    journal: (actor, page) => writer.journal(actor, page).map((row) => (found(actor, row) ? { ...row, event } : row)),
+  }));
+}
 
 describe.each(STORES)("an event (%s)", (kind) => {
   it("is accepted once: journal, snapshot and answer say the same revision (ACT-3)", async () => {
@@ -88,8 +104,30 @@ describe.each(STORES)("a key (%s)", (kind) => {
     const actor = await make(engine);
     await actor.send({ type: "count.add", by: 2 }, { key: "k" });
     await actor.send({ type: "count.add", by: 1 });
-    expect(await actor.send({ type: "count.add", by: 2 }, { key: "k" })).toMatchObject({ kind: "accepted", seq: 2, repeated: true });
-    expect(actor.getSnapshot().context.count).toBe(3);
+    const now = { context: { count: 3 } };
+    expect(await actor.send({ type: "count.add", by: 2 }, { key: "k" })).toMatchObject({
+      ...{ kind: "accepted", seq: 2, repeated: true, snapshot: now },
+    });
+    expect(actor.getSnapshot()).toMatchObject(now);
+  });
+
+  it("is kept with the revision that answered it, and the journal names it", async () => {
+    const { store } = place(kind);
+    const engine = await open(store);
+    const actor = await make(engine);
+    await actor.send({ type: "count.add", by: 2 }, { key: "k" });
+    await actor.send({ type: "count.add", by: 1 });
+    expect(JSON.parse(store.answer("counter/a", "k")?.answer ?? "")).toEqual({ kind: "accepted", seq: 2 });
+    expect(journal(engine).map(({ cause }) => cause)).toEqual([{ kind: "creation" }, { kind: "outside", key: "k" }, { kind: "outside" }]);
+  });
+
+  it("of an event that is not plain JSON is free, whoever is asked", async () => {
+    const actor = await make(await open(place(kind).store));
+    const bad = () => actor.send({ type: "count.add", by: 1n } as never, { key: "k" });
+    const refusal = { kind: "refused", code: "event_invalid", path: "$.by" };
+    expect(await bad()).toMatchObject(refusal);
+    expect(await actor.send({ type: "count.end" }, { key: "k" })).toMatchObject({ kind: "accepted" });
+    expect(await bad()).toMatchObject(refusal);
   });
 
   it("counts also for two sends of one tick", async () => {
@@ -178,6 +216,20 @@ describe.each(STORES)("an expectation (%s)", (kind) => {
   });
 });
 
+it.each<[string, unknown]>([
+  ["no list", { actor: "counter/b", seq: 1 }],
+  ["no actor", [{ seq: 0 }]],
+  ["an actor that is no text", [{ actor: 5, seq: 0 }]],
+  ["no number", [{ actor: "counter/none" }]],
+  ["no whole number", [{ actor: "counter/none", seq: 0.5 }]],
+  ["a good one and a bad one", [{ actor: "counter/none", seq: 0 }, { seq: 0 }]], // biome-ignore format: one row says it
+])("expectations with %s are refused, with the path", async (_, expected) => {
+  const actor = await make(await open(place().store));
+  expect(await actor.send({ type: "count.add", by: 1 }, { expect: expected as never })).toMatchObject({
+    ...{ kind: "refused", code: "event_invalid", path: "expect" },
+  });
+});
+
 describe.each(STORES)("a creation (%s)", (kind) => {
   it("is repeated without effect, also within one tick", async () => {
     const engine = await open(place(kind).store);
@@ -200,6 +252,37 @@ describe.each(STORES)("a creation (%s)", (kind) => {
     const engine = await open(place(kind).store);
     await make(engine, "a", 1);
     expect(await rejection(engine.create(counter, "a", options))).toMatchObject({ code: "actor_exists", details: { actor: "counter/a" } });
+  });
+
+  it.each([
+    ["no JSON", "{"],
+    ["a blob that is not there", `{"$blob":"${"0".repeat(64)}"}`],
+  ])("of an actor whose first entry is %s is refused, and harms nobody", async (_, event) => {
+    const { store } = place(kind);
+    const damage = { isDone: false };
+    const engine = await open(firstEntries(store, event, damage));
+    const [b] = [await make(engine, "b"), await make(engine, "a")];
+    damage.isDone = true;
+    const [again, other] = await Promise.allSettled([make(engine), b.send({ type: "count.add", by: 1 })]);
+    expect(again).toMatchObject({ reason: { code: "actor_exists" } });
+    expect(other).toMatchObject({ value: { kind: "accepted" } });
+  });
+
+  it("of an actor whose first entry the store cannot read now fails, and is no answer", async () => {
+    const { store } = place(kind);
+    let isBroken = false;
+    const broken = withWriters(store, (writer) => ({
+      journal: (actor, page) => {
+        if (isBroken) throw engineError("storage_failed", "I/O");
+        return writer.journal(actor, page);
+      },
+    }));
+    const engine = await open(broken);
+    await make(engine);
+    isBroken = true;
+    expect(await rejection(make(engine))).toMatchObject({ code: "storage_failed" });
+    isBroken = false;
+    expect((await make(engine)).row().seq).toBe(1);
   });
 
   it("owns its keys: nobody else can", async () => {
@@ -350,5 +433,49 @@ describe.each(STORES)("a result (%s)", (kind) => {
     expect(await b.send({ type: "count.add", by: 1 })).toMatchObject({ kind: "accepted" });
     expect(engine.list({ quarantined: true }).map((row) => row.address)).toEqual(["counter/a"]);
     expect(engine.verify().ok).toBe(true);
+  });
+});
+
+describe("a notice of a new ownership", () => {
+  const seen = thing({ on: { "engine.reopened": {} } }, { schemas: { events: { go: nothing, "engine.reopened": z.looseObject({}) } } });
+  /** thing/a under its first owner, and what a second commits by. */
+  const handedOver = () => {
+    const store = memoryStore();
+    commitGroup(committing(store, [seen]), [creation("thing", "a")]);
+    return committing(store, [seen]);
+  };
+  const reopen: Work = { kind: "reopen", actor: "thing/a" };
+
+  it("that its machine takes no notice of counts as told", () => {
+    const by = handedOver();
+    commitGroup(by, [reopen]);
+    expect(by.store.actor("thing/a")).toMatchObject({ seq: 1, epoch: 2 });
+  });
+
+  it.each<[string, Work]>([
+    ["has ended", { kind: "stop", actor: "thing/a" }],
+    ["was set aside", setAside("thing/a")],
+  ])("is not told to an actor that %s in its group", (_, before) => {
+    const by = handedOver();
+    const { entries, settled } = commitGroup(by, [before, reopen]);
+    expect([entries.map(({ event }) => JSON.parse(event).type).includes("engine.reopened"), settled[1]]).toMatchObject([
+      false,
+      { answer: { kind: "ignored" } },
+    ]);
+    expect(by.store.actor("thing/a")?.epoch).toBe(1);
+  });
+});
+
+describe("damage that somebody found", () => {
+  it("sets its actor aside, with the first reason, and is no matter where there is none", () => {
+    const by = committing(memoryStore(), [counter]);
+    commitGroup(by, [creation("counter", "a", { start: 0 })]);
+    const again = { ...setAside("counter/a"), code: "row_missing" } as Work;
+    const { settled, quarantined } = commitGroup(by, [setAside("counter/none"), setAside("counter/a"), again]);
+    expect(settled).toEqual(Array(3).fill({ ok: true, answer: { kind: "ignored" } }));
+    expect(quarantined).toEqual(["counter/a"]);
+    expect(by.store.actor("counter/a")?.quarantine).toMatchObject({ code: "journal_damaged", message: "damaged", atMs: 1000 });
+    commitGroup(by, [again]);
+    expect(by.store.actor("counter/a")?.quarantine).toMatchObject({ code: "journal_damaged" });
   });
 });

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { Mailbox } from "../../src/actor/mailbox.ts";
+import { memoryStore } from "../../src/store/memory.ts";
 import { faultPoints } from "../../src/testing/index.ts";
-import { journal, make, open, place, rejection, STORES } from "./counter.ts";
+import { committing, creation } from "./committing.ts";
+import { counter, journal, make, open, place, rejection, STORES } from "./counter.ts";
+import { flushed } from "./held.ts";
 
 describe.each(STORES)("the mailbox (%s)", (kind) => {
   it("takes events in the order in which they were sent", async () => {
@@ -20,6 +24,7 @@ describe.each(STORES)("the mailbox (%s)", (kind) => {
     const [a, b] = [await make(engine, "a"), await make(engine, "b")];
     const before = points.count("commit.after");
     await Promise.all([...Array(100).keys()].map((by) => (by % 2 ? a : b).send({ type: "count.add", by })));
+    await flushed();
     expect(points.count("commit.after") - before).toBe(1);
   });
 
@@ -43,6 +48,30 @@ describe.each(STORES)("the mailbox (%s)", (kind) => {
       { kind: "accepted" },
     ]);
     expect(await a.send({ type: "count.add", by: 1 })).toMatchObject({ kind: "accepted", seq: 4 });
+  });
+
+  it("counts what still waits, and nothing that is done", async () => {
+    const engine = await open(place(kind).store, { mailboxLimit: 2, groupLimit: 1 });
+    const actor = await make(engine);
+    const add = () => actor.send({ type: "count.add", by: 1 });
+    const kinds = async (sent: readonly ReturnType<typeof add>[]) => (await Promise.all(sent)).map((answer) => answer.kind);
+    const [first, second] = [add(), add()];
+    await first;
+    expect(await kinds([second, add(), add()])).toEqual(["accepted", "accepted", "refused"]);
+    expect(await kinds([add(), add()])).toEqual(["accepted", "accepted"]);
+  });
+
+  it("counts all that waits for an actor, of whatever kind", async () => {
+    const actor = await make(await open(place(kind).store, { mailboxLimit: 1 }));
+    const stopped = actor.stop();
+    expect(await actor.send({ type: "count.add", by: 1 })).toMatchObject({ kind: "refused", code: "mailbox_full" });
+    await stopped;
+  });
+
+  it("turns away nothing but events", async () => {
+    const engine = await open(place(kind).store, { mailboxLimit: 1 });
+    const made = await Promise.all([make(engine), make(engine)]);
+    expect(made.map((actor) => actor.row().seq)).toEqual([1, 1]);
   });
 
   it("never turns away what handlers need", async () => {
@@ -71,4 +100,22 @@ describe.each(STORES)("the mailbox (%s)", (kind) => {
     const answer = await actor.send({ type: "count.add", by: 1 });
     expect(answer).toMatchObject({ seq: store.actor("counter/a")?.seq });
   });
+});
+
+it("what is committed is answered, also where those who act on it fail, and a warning says so", async () => {
+  const committed = () => {
+    throw new Error("who acts on it failed");
+  };
+  const mailbox = new Mailbox(committing(memoryStore(), [counter]), { group: 10, perActor: 10 }, { committed, fenced: () => {} });
+  const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+  expect(await mailbox.submit(creation("counter", "a", { start: 0 }))).toMatchObject({ kind: "accepted", seq: 1 });
+  expect((await warned).message).toBe("who acts on it failed");
+});
+
+it("the store's own error is the cause of what its group rejects with", async () => {
+  const points = faultPoints();
+  const actor = await make(await open(place().store, { probe: points.probe }));
+  const disk = new Error("disk");
+  points.throwAt("commit.inside", disk);
+  expect(await rejection(actor.send({ type: "count.add", by: 1 }))).toMatchObject({ code: "storage_failed", cause: disk });
 });

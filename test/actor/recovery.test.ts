@@ -9,6 +9,18 @@ import { PAGE } from "../../src/actor/page.ts";
 import type { Store, StoreWriter } from "../../src/actor/store.ts";
 import { faultPoints } from "../../src/testing/index.ts";
 import { counter, counterOf, gate, handlers, journal, make, open, place, rejection, STORES } from "./counter.ts";
+import { harbour, sail, ship, shipOf } from "./ship.ts";
+
+/** A ship of the first version that was changed, and says that it is the same. */
+const changed = shipOf({ version: "1", tags: ["changed"] });
+
+/** From now to the end of the test, the process warns of nothing; gives what it would have said since. */
+function warnings() {
+  const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+  onTestFinished(() => void warn.mockRestore());
+  const before = warn.mock.calls.length;
+  return () => warn.mock.calls.slice(before) as unknown[][];
+}
 
 const pending = () => new Promise<never>(() => {});
 
@@ -158,6 +170,36 @@ describe.each(STORES)("recovery at open (%s)", (kind) => {
     expect([points.count("effect.before"), second.effects().map((row) => row.state)]).toEqual([0, ["open"]]);
   });
 
+  it("tells the actors of each machine once", async () => {
+    const { store } = place(kind);
+    const machines = [counter, counterOf("1", "other")];
+    const first = await open(store, { machines });
+    for (const machine of machines) await first.create(machine, "a", { input: { start: 0 } });
+    await first.close();
+    const engine = await open(store, { machines });
+    expect(engine.list().map(({ address, seq }) => [address, seq])).toEqual([
+      ["counter/a", 2],
+      ["other/a", 2],
+    ]);
+  });
+
+  it.each<[string, typeof ship, "refuse" | "refold"]>([
+    ["is as this program left it", ship, "refuse"],
+    ["is as this program left it, also where changes may be accepted", ship, "refold"],
+    ["was changed, where that is not accepted", changed, "refuse"],
+  ])("does not read an actor whose machine %s", async (_, machine, accepting) => {
+    const { store } = place(kind);
+    // What is told to the second becomes a dead letter that waits for nothing.
+    const told = { type: "tell", to: "ship/b", event: { type: "work", by: 1 } };
+    await harbour(store, { a: [], b: [{ type: "wait" }], c: [told] });
+    expect(store.deadLetters({}, { limit: 9 })).toMatchObject([{ receiver: "ship/b", reason: "delivery_ignored" }]);
+    for (const actor of ["ship/a", "ship/b"]) change(store, actor, { snapshot: "{" });
+    warnings();
+    const engine = await sail(store, machine, { changed: accepting });
+    expect(engine.list({ quarantined: true })).toEqual([]);
+    await engine.close();
+  });
+
   it("tells an actor once per epoch", async () => {
     const { store } = place(kind);
     await make(await open(store));
@@ -223,6 +265,21 @@ describe.each(STORES)("recovery at open (%s)", (kind) => {
     const error = await rejection(openEngine(store, { machines: [counterOf(older)], effects: handlers }));
     expect(error).toMatchObject({ code: "machine_version_newer", details: { machine: "counter" } });
     expect([store.actor("counter/a"), store.epoch(), store.lastPosition()]).toEqual(before);
+  });
+
+  it("does not take a damaged row for newer work, whoever else has work of that version", async () => {
+    const { store } = place(kind);
+    const [newer, other] = [counterOf("2"), counterOf("2", "other")];
+    const ours = await open(store);
+    await make(ours);
+    await ours.close();
+    const theirs = await open(store, { machines: [newer, other], start: false });
+    await (await theirs.create(newer, "b", { input: { start: 0 } })).send({ type: "count.end" });
+    await theirs.create(other, "c", { input: { start: 0 } });
+    await theirs.close();
+    change(store, "counter/a", { version: "2" });
+    const engine = await open(store);
+    expect(engine.list({ quarantined: true })).toMatchObject([{ address: "counter/a", quarantine: { code: "snapshot_damaged" } }]);
   });
 
   it("does not mind finished work of a newer version", async () => {
@@ -352,5 +409,32 @@ describe.each(STORES)("recover() in a living process (%s)", (kind) => {
     release.open();
     expect((await b.waitFor((snapshot) => snapshot.matches("idle"))).context).toEqual({ count: 10, log: ["once.done"] });
     expect([runs, journal(engine).filter(({ event }) => event.type === "engine.reopened")]).toEqual([1, []]);
+  });
+});
+
+describe.each(STORES)("a warning of what is parked (%s)", (kind) => {
+  /** The actors that an opening of this machine names, and the code of each warning. */
+  async function warned(store: Store, machine: typeof ship) {
+    const said = warnings();
+    await (await sail(store, machine)).close();
+    return said()
+      .map(([text, options]) => [/\((.*)\)/.exec(String(text))?.[1], (options as { code?: string } | undefined)?.code])
+      .sort();
+  }
+
+  it("names an unfinished actor of each version and of each definition, and no other", async () => {
+    const { store } = place(kind);
+    warnings();
+    await harbour(store, { ended: [{ type: "end" }], a: [] });
+    await harbour(store, { b: [], c: [] }, changed);
+    await harbour(store, { d: [] }, shipOf({ version: "2" }));
+    const code = "HOLDFAST_PARKED";
+    expect(await warned(store, shipOf({ version: "3" }))).toEqual(["ship/a", "ship/b", "ship/d"].map((actor) => [actor, code]));
+  });
+
+  it("is not given where all can go on", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [] });
+    expect(await warned(store, ship)).toEqual([]);
   });
 });

@@ -540,6 +540,20 @@ describe.each(STORES)("a release (%s)", (kind) => {
     await engine.close();
   });
 
+  it("settles nothing of another actor", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [], b: [{ type: "once", by: 1 }] });
+    store.write(store.epoch(), (writer) => {
+      const row = writer.effect("ship/b:2:0");
+      if (row) writer.putEffect({ ...row, state: "started" });
+    });
+    const engine = await sail(store, ship, { start: false });
+    await engine.setAside("ship/a", "snapshot_damaged", "damaged");
+    await engine.release("ship/a");
+    expect(engine.effects()).toMatchObject([{ key: "ship/b:2:0", state: "started" }]);
+    await engine.close();
+  });
+
   it("in the group that set the actor aside leaves its at-most-once handler at work, and never starts it again", async () => {
     const { store } = place(kind);
     await harbour(store, { a: [], b: [] });
@@ -589,7 +603,7 @@ describe.each(STORES)("a release (%s)", (kind) => {
     await first.close();
     // The other is poisoned by the opening itself.
     const engine = await open(store, { machines: [deep] });
-    expect(await rejection(engine.release("thing/a"))).toMatchObject({ code: "machine_threw" });
+    for (const actor of ["thing/a", "thing/b"]) expect(await rejection(engine.release(actor))).toMatchObject({ code: "machine_threw" });
     await engine.release("thing/a", { discard: true });
     await engine.release("thing/b", { discard: true });
     const notice = { event: { type: "engine.discarded", event: { type: "engine.reopened", epoch: 2 } }, cause: { kind: "engine" } };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { assign, setup } from "xstate";
+import { type AnyStateMachine, assign, setup } from "xstate";
 import { z } from "zod";
 import { effect } from "../../machines/action.ts";
 import { commitGroup } from "../../src/actor/commit.ts";
@@ -101,8 +101,11 @@ describe("a supervisor", () => {
   };
   const ward = (supervisor: unknown) => thing({ id: "ward", on: { go: {} } }, { schemas: { supervisor } });
 
-  function watched({ events = { go: nothing, ...notice }, supervisor = () => "warden/w" }: { events?: object; supervisor?: unknown } = {}) {
-    const by = committing(memoryStore(), [warden(events), ward(supervisor)]);
+  function watched(
+    { events = { go: nothing, ...notice }, supervisor = () => "warden/w" }: { events?: object; supervisor?: unknown } = {},
+    ...others: readonly AnyStateMachine[]
+  ) {
+    const by = committing(memoryStore(), [warden(events), ward(supervisor), ...others]);
     commitGroup(by, [creation("warden", "w"), creation("ward", "a")]);
     const log = () => JSON.parse(by.store.actor("warden/w")?.snapshot ?? "").context.log;
     return { by, log };
@@ -131,6 +134,33 @@ describe("a supervisor", () => {
     const { settled, quarantined } = commitGroup(by, [{ kind: "row", apply: failing }]);
     expect([settled, quarantined]).toMatchObject([[{ ok: false, error: { message: "failed" } }], ["ward/a"]]);
     expect(log()).toEqual([{ type: "engine.quarantined", actor: "ward/a", code: "snapshot_damaged" }]);
+  });
+
+  it("is told once of damage that was found, whatever else its group does", () => {
+    const { by, log } = watched();
+    by.store.write(by.epoch, (writer) => {
+      const row = writer.actor("ward/a");
+      if (row) writer.putActor({ ...row, snapshot: "{" });
+    });
+    by.cache.clear();
+    commitGroup(by, [sent("ward/a", { type: "go" }), sent("ward/a", { type: "go" })]);
+    expect(log()).toHaveLength(1);
+  });
+
+  it("is told again where its actor could not be reached because it is set aside, and for no other reason", () => {
+    const teller = thing({
+      id: "teller",
+      on: { go: { actions: { type: "deliver", params: { to: "ward/a", event: { type: "go" } } } } },
+    });
+    for (const [end, told] of [
+      [setAside("ward/a"), ["engine.quarantined", "engine.quarantined"]],
+      [{ kind: "stop", actor: "ward/a" }, []],
+    ] as const) {
+      const { by, log } = watched({}, teller);
+      commitGroup(by, [creation("teller", "t"), end]);
+      commitGroup(by, [sent("teller/t", { type: "go" })]);
+      expect(log().map(({ type }: { type: string }) => type)).toEqual(told);
+    }
   });
 
   it("is told only that for which its machine has an event", () => {
