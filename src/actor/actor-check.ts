@@ -57,6 +57,7 @@ export function* checkActor(row: ActorRow, { reader, registrations, enclose, unk
   if (folded.faults.length > 0) return yield* folded.faults;
   if (folded.seq !== row.seq)
     return yield fault("row_missing", `the snapshot is at ${row.seq}, the journal ends at ${folded.seq}`, Math.max(folded.seq, row.seq));
+  if (folded.seq === 0) return yield fault("row_missing", "there is an actor, and no entry that created it", 1);
   if (folded.hash !== row.hash) yield fault("snapshot_damaged", "the actor's hash is not its last entry's", row.seq);
   if (folded.version !== row.version)
     yield fault("snapshot_damaged", `the row says version ${row.version}, its last entry ${folded.version}`, row.seq);

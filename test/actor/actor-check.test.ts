@@ -151,6 +151,15 @@ describe("an actor has a fault where its journal", () => {
     expect(told(checkActor(row, { ...ground, reader }))).toEqual([["journal_damaged", row.address, 2]]);
   });
 
+  it("has no entry, and its row says so", async () => {
+    const { store, row, ground } = await sound();
+    const reader = lying(store, { journal: () => [] });
+    const fault = [["row_missing", row.address, 1]];
+    const born = { ...row, seq: 0, hash: "", version: "" };
+    expect(told(checkActor(born, { ...ground, reader }))).toEqual(fault);
+    expect(told(checkActor(born, { ...ground, reader, registrations: new Map(), unknown: "skip" }))).toEqual(fault);
+  });
+
   it("is that of one that was deleted", async () => {
     const { store, row, actor, ground, tamper } = await sound();
     await actor.send({ type: "more" } as never);
