@@ -109,6 +109,10 @@ describe("a machine has no problem that", () => {
   });
 });
 
+it("an id is as long as 64 letters, digits and dashes", () => {
+  expect(checkMachine(thing({ id: "a-1".padEnd(64, "x") }))).toEqual([]);
+});
+
 describe("a machine has one problem, where it stands, that", () => {
   it.each<[string, object, string, string]>([
     ["has a wildcard in the middle", { on: { "step.*.on": "two" } }, "on.step.*.on", "wildcard"],
@@ -130,6 +134,10 @@ describe("a machine has one problem, where it stands, that", () => {
     ["sets a timer of an event that nobody declares", { entry: later({ type: "lost" }, "soon") }, "entry", "lost"],
   ])("%s", (_, state, path, says) => {
     expect(checkMachine(besides(state))).toMatchObject([{ path: `thing.one.${path}`, problem: expect.stringContaining(says) }]);
+  });
+
+  it.each(["", "a/b", "1a", "-a", "a_b", "aB", "a\n", "x".repeat(65)])("has the id %j", (id) => {
+    expect(checkMachine(thing({ id }))).toMatchObject([{ path: "id" }]);
   });
 
   it("has no version, or one that cannot be compared", () => {
