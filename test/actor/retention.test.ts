@@ -328,7 +328,8 @@ describe.each(STORES)("retention (%s)", (kind) => {
     const clock = simulatedClock();
     const points = faultPoints();
     const engine = await open(place(kind).store, { clock, probe: points.probe });
-    await make(engine, "unfinished");
+    const mentioned = await engine.putBlob(bytes("mentioned"));
+    await engine.create(counter, "unfinished", { input: { start: 0 }, keys: [mentioned] });
     clock.advance(2 * HOUR_MS);
     await engine.putBlob(bytes("young"));
     const before = points.count("commit.after");
