@@ -79,9 +79,8 @@ function targetOf(work: Work): string | undefined {
     case "stop":
     case "release":
       return work.actor;
-    default:
-      return undefined;
   }
+  return undefined;
 }
 
 /** The effect or timer whose event could not be taken, so that a release can leave it out. */
@@ -137,7 +136,7 @@ function isCreatedBy(creation: Parameters<typeof creationEvent>[0], address: str
     return first !== undefined && canonical(JSON.parse(first.event)) === canonical(creationEvent(creation));
   } catch (failure) {
     // Its first entry, or the blob that stands for it, is damaged: that is this actor's fault and not the store's.
-    if (failure instanceof SyntaxError || (failure instanceof HoldfastError && failure.details?.actor === address)) return false;
+    if (failure instanceof SyntaxError || (failure instanceof HoldfastError && failure.details.actor === address)) return false;
     throw failure;
   }
 }
@@ -186,10 +185,9 @@ function result(key: string, outcome: EffectOutcome, draft: Draft, cascade: Casc
   if (target.kind === "unavailable") return refused(target.code, target.message);
   const { registration } = target;
   const event = outcomeEvent(registration, row, outcome);
-  // What invoked logic came to is XState's own event; any other must fit the machine's schema for it.
-  const isKnown = event && (row.child !== null || registration.schemas.events[event.type] !== undefined);
-  const unfit = isKnown && outcome.kind === "failed" && row.child === null && !checkEvent(registration, event, "engine").ok;
-  if (!event || !isKnown || unfit) {
+  // What invoked logic came to is XState's own event; the code of another's error may be one that the machine's schema does not take.
+  const isUnfit = event && outcome.kind === "failed" && row.child === null && !checkEvent(registration, event, "engine").ok;
+  if (!event || isUnfit) {
     // The machine has no event for this: the effect is listed, for a person to decide.
     const error = outcome.kind === "failed" ? JSON.stringify(outcome.error) : null;
     draft.replaceEffect(target, { ...row, state: outcome.kind === "failed" ? "exhausted" : "unknown", error });

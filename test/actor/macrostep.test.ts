@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { effect } from "../../machines/action.ts";
 import { commitGroup } from "../../src/actor/commit.ts";
 import { engineError, HoldfastError } from "../../src/actor/error.ts";
 import type { Store } from "../../src/actor/store.ts";
 import type { Work } from "../../src/actor/work.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { committing, creation, setAside } from "./committing.ts";
+import { committing, creation, sent, setAside } from "./committing.ts";
 import { counter, gate, journal, make, open, place, rejection, STORES } from "./counter.ts";
 import { nothing, thing } from "./thing.ts";
 import { withWriters } from "./wrapped.ts";
@@ -464,6 +465,48 @@ describe("a notice of a new ownership", () => {
     ]);
     expect(by.store.actor("thing/a")?.epoch).toBe(1);
   });
+});
+
+it("what the notice of a release makes another actor fail on sets that one aside, and the notice is taken, also with `discard`", () => {
+  const tell = { type: "deliver", params: { to: "sleeper/a", event: { type: "go" } } };
+  const waker = thing(
+    { id: "waker", on: { "engine.reopened": { actions: tell } } },
+    { schemas: { events: { "engine.reopened": z.looseObject({}) } } },
+  );
+  const stumble = () => {
+    throw new Error("woken");
+  };
+  const sleeper = thing({ id: "sleeper", on: { go: { guard: "stumble" } } }, { schemas: { events: { go: nothing } }, guards: { stumble } });
+  const store = memoryStore();
+  commitGroup(committing(store, [waker, sleeper]), [creation("waker", "a"), creation("sleeper", "a"), setAside("waker/a")]);
+  const { quarantined, released } = commitGroup(committing(store, [waker, sleeper]), [
+    { kind: "release", actor: "waker/a", discard: true },
+  ]);
+  expect([quarantined, released]).toEqual([["sleeper/a"], ["waker/a"]]);
+  expect(store.journal("waker/a", { limit: 9 }).map(({ event }) => JSON.parse(event).type)).toEqual(["xstate.init", "engine.reopened"]);
+});
+
+it("an outcome that does not fit its machine's schema sets the actor aside, but for an error, which is listed (ACT-10)", () => {
+  const demanding = z.strictObject({ effect: z.string(), more: z.string() });
+  const job = { params: nothing, done: "job.done", failed: "job.failed", aborted: "job.aborted", delivery: "at_least_once" };
+  const machine = thing(
+    { on: { go: { actions: "job" } } },
+    {
+      schemas: { events: { go: nothing, "job.done": demanding, "job.failed": demanding, "job.aborted": demanding }, effects: { job } },
+      actions: { job: effect() },
+    },
+  );
+  const error = { code: "c", message: "m" };
+  for (const [outcome, states, quarantined] of [
+    [{ kind: "failed", error }, ["exhausted"], []],
+    [{ kind: "aborted" }, ["open"], ["thing/a"]],
+    [{ kind: "done", output: 1 }, ["open"], ["thing/a"]],
+  ] as const) {
+    const by = committing(memoryStore(), [machine]);
+    commitGroup(by, [creation("thing", "a"), sent("thing/a", { type: "go" })]);
+    expect(commitGroup(by, [{ kind: "result", effect: "thing/a:2:0", outcome }]).quarantined).toEqual(quarantined);
+    expect(by.store.effects({}, { limit: 9 }).map(({ state }) => state)).toEqual(states);
+  }
 });
 
 describe("damage that somebody found", () => {

@@ -9,7 +9,7 @@ import { PAGE } from "../../src/actor/page.ts";
 import type { Store, StoreWriter } from "../../src/actor/store.ts";
 import { faultPoints } from "../../src/testing/index.ts";
 import { counter, counterOf, gate, handlers, journal, make, open, place, rejection, STORES } from "./counter.ts";
-import { harbour, sail, ship, shipOf } from "./ship.ts";
+import { harbour, sail, ship, ship2, shipOf } from "./ship.ts";
 
 /** A ship of the first version that was changed, and says that it is the same. */
 const changed = shipOf({ version: "1", tags: ["changed"] });
@@ -197,6 +197,22 @@ describe.each(STORES)("recovery at open (%s)", (kind) => {
     warnings();
     const engine = await sail(store, machine, { changed: accepting });
     expect(engine.list({ quarantined: true })).toEqual([]);
+    await engine.close();
+  });
+
+  it("migrates the actors of an older version, and reads none of its own beside them", async () => {
+    const { store } = place(kind);
+    const machine = ship2();
+    await harbour(store, { a: [] });
+    const only = await sail(store, machine, { start: false });
+    await only.create(machine, "b", { input: { start: 1 } as never });
+    await only.close();
+    change(store, "ship/b", { snapshot: "{" });
+    const engine = await sail(store, machine);
+    expect(engine.list().map(({ address, version, quarantine }) => [address, version, quarantine])).toEqual([
+      ["ship/a", "2", null],
+      ["ship/b", "2", null],
+    ]);
     await engine.close();
   });
 
