@@ -187,7 +187,7 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
       if (signal.kind === "closed") end(() => given.error?.(signal.error ?? engineError("closed", "the engine was closed")));
       else if (signal.kind === "committed") look(true);
     });
-    if (!isOver) look(false);
+    look(false);
     return {
       unsubscribe() {
         isOver = true;

@@ -118,6 +118,15 @@ describe.each(STORES)("a key of an event (%s)", (kind) => {
     expect(await actor.send({ type: "count.add", by: 1 }, { key: "x".repeat(256) })).toMatchObject({ kind: "accepted" });
   });
 
+  it("stands for the event as it was when it was sent", async () => {
+    const actor = await make(await open(place(kind).store));
+    const event = { type: "count.add" as const, by: 1 };
+    const sent = actor.send(event, { key: "k" });
+    event.by = 2;
+    expect(await sent).toMatchObject({ kind: "accepted", seq: 2 });
+    expect(await actor.send({ type: "count.add", by: 1 }, { key: "k" })).toMatchObject({ kind: "accepted", seq: 2, repeated: true });
+  });
+
   it("makes no difference to an event that is not plain JSON", async () => {
     const actor = await make(await open(place(kind).store));
     const answer = await actor.send({ type: "count.add", by: 1n } as never, { key: "k" });
