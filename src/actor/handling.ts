@@ -17,7 +17,7 @@ import type { Clock } from "./clock.ts";
 import type { Probe } from "./commit.ts";
 import type { StandardSchema } from "./declaration.ts";
 import { effectClock } from "./effect-clock.ts";
-import { codeOf, engineError, HoldfastError, messageOf } from "./error.ts";
+import { codeOf, engineError, messageOf } from "./error.ts";
 import type { EffectHandler } from "./handler.ts";
 import { PAYLOAD_LIMIT } from "./journal.ts";
 import { type Json, notJson, plainCopy } from "./json.ts";
@@ -145,7 +145,7 @@ function firstOf(signals: readonly AbortSignal[]): AbortSignal {
   const first = new AbortController();
   for (const signal of signals) {
     if (signal.aborted) first.abort(signal.reason);
-    signal.addEventListener("abort", () => first.abort(signal.reason), { once: true });
+    signal.addEventListener("abort", () => first.abort(signal.reason));
   }
   return first.signal;
 }
@@ -172,7 +172,7 @@ function stopped(job: Job): Effect.Effect<EffectOutcome> {
   const isAsked = Effect.callback<void>((resume) => {
     const wake = () => resume(Effect.void);
     if (asked.aborted) wake();
-    else asked.addEventListener("abort", wake, { once: true });
+    else asked.addEventListener("abort", wake);
     return Effect.sync(() => asked.removeEventListener("abort", wake));
   });
   const grace = Effect.suspend(() => (job.inFlight ? Effect.sleep(schema.abortGraceMs ?? ABORT_GRACE_MS) : Effect.void));
@@ -231,7 +231,6 @@ function growing(firstMs: number, factor: number, limitMs: number) {
 }
 
 function isFinalFailure(error: unknown): boolean {
-  if (error instanceof HoldfastError && error.code === "effect_timeout") return false;
   try {
     return (error as { retryable?: unknown } | null)?.retryable === false;
   } catch {

@@ -1,9 +1,12 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { fromPromise } from "xstate";
 import type { EffectCall } from "../../src/actor/handler.ts";
+import { PAYLOAD_LIMIT } from "../../src/actor/journal.ts";
 import { Mailbox } from "../../src/actor/mailbox.ts";
 import { type FaultSubject, faultPoints, simulatedClock } from "../../src/testing/index.ts";
 import { counter, gate, journal, make, open, place, rejection, STORES } from "./counter.ts";
 import { flushed, held } from "./held.ts";
+import { thing } from "./thing.ts";
 
 const start = { type: "work.start", by: 5 } as const;
 const idle = (snapshot: { matches: (state: "idle") => boolean }) => snapshot.matches("idle");
@@ -63,6 +66,38 @@ describe.each(STORES)("an effect that is done at least once (%s)", (kind) => {
     await actor.send(start);
     await actor.waitFor(idle);
     expect(journal(engine).at(-1)?.event).toMatchObject({ type: "work.failed", error: { message: "never" } });
+  });
+
+  it("is tried again after an error that cannot be asked whether it helps", async () => {
+    const clock = simulatedClock();
+    const work = held();
+    const engine = await open(place(kind).store, { clock, effects: { work: work.handler } });
+    const actor = await make(engine);
+    await actor.send(start);
+    const error = {
+      get retryable() {
+        throw new Error("never");
+      },
+    };
+    (await work.called(1)).reject(error);
+    await clock.due(100);
+    clock.advance(100);
+    (await work.called(2)).resolve({ by: 5 });
+    expect((await actor.waitFor(idle)).context.count).toBe(5);
+  });
+
+  it("is shown at both of its fault points", async () => {
+    const shown: unknown[] = [];
+    const engine = await open(place(kind).store, {
+      probe: (point, { effect }) => void (point.startsWith("effect.") && shown.push([point, effect?.key])),
+    });
+    const actor = await make(engine);
+    await actor.send(start);
+    await actor.waitFor(idle);
+    expect(shown).toEqual([
+      ["effect.before", "counter/a:2:0"],
+      ["effect.after", "counter/a:2:0"],
+    ]);
   });
 
   it("is interrupted and tried again when a try takes too long", async () => {
@@ -596,6 +631,20 @@ describe.each(STORES)("a handler (%s)", (kind) => {
     clock.advance(100);
     expect((await actor.waitFor(idle)).context.count).toBe(2);
   });
+});
+
+it.each([
+  ["fits, as large as it may be", 0, "two"],
+  ["is a failure, where it is larger", 1, "three"],
+])("the result of promise logic %s", async (_, more, state) => {
+  // As JSON it has two characters more.
+  const load = fromPromise(async () => "x".repeat(PAYLOAD_LIMIT / 2 - 2 + more));
+  const one = { invoke: { src: "load", onDone: "two", onError: "three" } };
+  const machine = thing({ initial: "one", states: { one, two: {}, three: {} } }, { actors: { load } });
+  const engine = await open(place().store, { machines: [machine] });
+  const actor = await engine.create(machine, "a", { input: {} });
+  await actor.waitFor((snapshot) => !snapshot.matches("one"));
+  expect(actor.getSnapshot().value).toBe(state);
 });
 
 it("a time-out longer than one timer can wait is waited for", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { effect } from "../../machines/action.ts";
+import type { Probe } from "../../src/actor/commit.ts";
 import type { Engine } from "../../src/actor/engine.ts";
 import { Outbox } from "../../src/actor/outbox.ts";
 import { register } from "../../src/actor/registration.ts";
@@ -78,7 +79,7 @@ describe("an outbox", () => {
 
 describe("an outbox without its engine", () => {
   /** It knows the machine `two`; what it submits is noted. */
-  function alone() {
+  function alone(probe: Probe = () => {}) {
     const work = held();
     const known = register(two);
     const effects = new Map([...known.effects, ...[...known.effects.values()].map((schema) => ["lone", schema] as const)]);
@@ -86,7 +87,7 @@ describe("an outbox without its engine", () => {
     const submitted: Work[] = [];
     const outbox = new Outbox({
       clock: simulatedClock(),
-      probe: () => {},
+      probe,
       registration: (actor) => (actor.startsWith("two/") ? registration : undefined),
       submit: async (asked) => {
         submitted.push(asked);
@@ -157,6 +158,13 @@ describe("an outbox without its engine", () => {
     outbox.end("k");
     await flushed();
     expect(work.calls.length).toBe(0);
+  });
+
+  it("tells a handler that is asked to stop as it begins", async () => {
+    const { outbox, work } = alone((point) => point === "effect.before" && outbox.abort("k"));
+    outbox.open();
+    outbox.start(row("k"));
+    expect((await work.called(1)).call.signal).toMatchObject({ aborted: true, reason: { code: "effect_gone" } });
   });
 
   it("knows at once that an effect has ended", async () => {
