@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { fromPromise } from "xstate";
+import { HoldfastError } from "../../src/actor/error.ts";
 import type { EffectCall } from "../../src/actor/handler.ts";
 import { PAYLOAD_LIMIT } from "../../src/actor/journal.ts";
 import { Mailbox } from "../../src/actor/mailbox.ts";
@@ -57,10 +58,11 @@ describe.each(STORES)("an effect that is done at least once (%s)", (kind) => {
     expect(engine.effects()).toEqual([]);
   });
 
-  it("is not tried again after an error that says so", async () => {
-    const work = async () => {
-      throw Object.assign(new Error("never"), { retryable: false });
-    };
+  it.each([
+    ["an error", Object.assign(new Error("never"), { retryable: false })],
+    ["an error of a code that may be tried again", new HoldfastError("effect_timeout", "never", { retryable: false })],
+  ])("is not tried again after %s that says so", async (_, error) => {
+    const work = () => Promise.reject(error);
     const engine = await open(place(kind).store, { clock: simulatedClock(), effects: { work } });
     const actor = await make(engine);
     await actor.send(start);
