@@ -1,4 +1,4 @@
-import * as Clock from "effect/Clock";
+import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import * as Fiber from "effect/Fiber";
 import { describe, expect, it } from "vitest";
@@ -10,11 +10,11 @@ import { settableClock } from "./timed.ts";
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** A wait of so many ms on a clock that begins at 5 ms; `isOver` once it has ended. */
-function sleeping(ms: number) {
+function waiting(ms: number) {
   const clock = settableClock(5);
   const wait = { isOver: false };
-  const sleep = Effect.sleep(ms).pipe(Effect.provideService(Clock.Clock, effectClock(clock)));
-  const fiber = Effect.runFork(sleep);
+  const { sleep: waitFor } = effectClock(clock);
+  const fiber = Effect.runFork(waitFor(Duration.millis(ms)));
   fiber.addObserver(() => {
     wait.isOver = true;
   });
@@ -44,7 +44,7 @@ describe("the engine's clock, to the Effect library", () => {
     ["once for what one wait can hold", LONGEST_MS, [LONGEST_MS]],
     ["several times for what is longer", 2 * LONGEST_MS + 7, [LONGEST_MS, LONGEST_MS, 7]],
   ])("waits %s", async (_, ms, waits) => {
-    const { clock, wait } = sleeping(ms);
+    const { clock, wait } = waiting(ms);
     for (const piece of waits) {
       expect(wait.isOver).toBe(false);
       clock.advance(piece);
@@ -54,7 +54,7 @@ describe("the engine's clock, to the Effect library", () => {
   });
 
   it("is over at its time and not before", async () => {
-    const { clock, wait } = sleeping(10);
+    const { clock, wait } = waiting(10);
     clock.advance(9);
     await flushed();
     expect(wait.isOver).toBe(false);
@@ -64,7 +64,7 @@ describe("the engine's clock, to the Effect library", () => {
   });
 
   it("leaves no wait behind that is interrupted", async () => {
-    const { clock, fiber } = sleeping(10);
+    const { clock, fiber } = waiting(10);
     expect(clock.waiting).toBe(1);
     await Effect.runPromise(Fiber.interrupt(fiber));
     expect(clock.waiting).toBe(0);
