@@ -7,6 +7,7 @@
 
 import { isStoreFailure } from "../actor/cascade.ts";
 import type { Engine } from "../actor/engine.ts";
+import { HoldfastError } from "../actor/error.ts";
 import { inflated } from "../actor/journal.ts";
 import { entriesOf } from "../actor/page.ts";
 import type { Candidate, Retained, RetentionPolicy } from "../actor/retention.ts";
@@ -61,7 +62,9 @@ function createdBy(reader: StoreReader, { address, seq }: ActorRow): string[] | 
       for (const { type, machine, id } of JSON.parse(actions)) if (type === "create") created.push(`${machine}/${id}`);
     }
   } catch (error) {
-    if (isStoreFailure(error)) throw error;
+    // A blob that is missing is damage in this one record, and no failure of the store.
+    const isDamage = error instanceof HoldfastError && error.details.actor === address;
+    if (isStoreFailure(error) && !isDamage) throw error;
     return undefined;
   }
   return entries === seq ? created : undefined;

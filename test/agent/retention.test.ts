@@ -70,12 +70,15 @@ it("nothing of a living session goes; an archived one goes as a whole, by the ag
   expect(await codeOf(() => world.holdfast.session("session-1"))).toBe("session_not_found");
 });
 
-it("an archived session whose record is not whole stays", async () => {
+it.each([
+  ["an entry is missing", "DELETE FROM journal"],
+  ["an entry's requests stand in a blob that is missing", `UPDATE journal SET actions = '{"$blob":"${"0".repeat(64)}"}'`],
+])("an archived session whose record is not whole stays: %s", async (_, damage) => {
   const { world } = await archived();
   await world.holdfast.close();
   const row = world.reader.actor("session/session-1");
   if (!row) throw new Error("no session");
-  world.tamper("DELETE FROM journal WHERE actor = 'run/run-1' AND seq = 3");
+  world.tamper(`${damage} WHERE actor = 'run/run-1' AND seq = 3`);
   expect(wholeSession(world.reader, row)).toEqual([]);
   await world.open();
   expect(await world.holdfast.retain({ finalMs: 0 })).toEqual(NOTHING);
