@@ -63,14 +63,13 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
       throw engineError("input_invalid", `a key has 1 to ${ID_LIMIT} characters, all well formed`, { details: { path: "key" } });
     // Here and now, for what was given may be changed before its commit.
     const checked = checkEvent(this.#source.registration, event, "outside");
-    const isKeyed = key !== undefined && notJson(event) === undefined;
+    const unfit = key === undefined ? undefined : notJson(event);
     const answer = await this.#source.submit({
       kind: "event",
       to: this.address,
       event,
       checked,
-      ...(isKeyed ? { digest: sha256(canonical(event)) } : {}),
-      ...(key === undefined ? {} : { key }),
+      ...(key === undefined ? {} : { key, ...(unfit === undefined ? { digest: sha256(canonical(event)) } : { unfit }) }),
       ...(expect === undefined ? {} : { expect }),
     });
     return answer as Answer<Machine>;

@@ -56,7 +56,7 @@ export function admitted(draft: Reading, row: ActorRow): Known {
   if (!folded) return unavailable(row, "machine_changed", `${row.machine} was changed and still says that it is version ${row.version}`);
   draft.rewritten.add(row.address);
   const timers = live.timers.map((timer) => repoliced(timer, folded));
-  for (const timer of timers) draft.timers.set(timer.key, timer);
+  for (const timer of timers) if (!live.timers.includes(timer)) draft.timers.set(timer.key, timer);
   return { ...live, timers, definition: registration.definition };
 }
 
@@ -156,7 +156,7 @@ function foldedTo(registration: Registration, row: ActorRow, { reader, enclose }
 /** A timer by the policy that its delay has now. An absolute one is due as it was set, however long nobody owned the root. */
 function repoliced(timer: TimerRow, { timers }: Folded): TimerRow {
   const made = timers.find(({ key }) => key === timer.key);
-  if (!made) return timer;
+  if (!made || made.policy === timer.policy) return timer;
   return { ...timer, policy: made.policy, ...(made.policy === "absolute" ? { dueMs: made.dueMs } : {}) };
 }
 

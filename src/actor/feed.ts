@@ -166,7 +166,8 @@ export async function* watch(reader: StoreReader, feed: Feed, actor: string, opt
         after = entry.seq;
         yield { kind: "entry", entry: toEntry(reader, entry) };
       }
-      yield* signalsUpTo(after);
+      // A row that is ahead of its journal is damage, and holds nothing back.
+      yield* signalsUpTo(page.length > 0 ? after : Math.max(after, row.seq));
       if (page.length > 0) continue;
       if (row.status === "final" || row.quarantine) return;
       await next;

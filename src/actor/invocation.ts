@@ -38,7 +38,7 @@ export function kindOfLogic(logic: unknown): LogicKind {
   if (typeof start !== "function") return "transition";
   const probe = {};
   try {
-    const after = transition({ status: "active" }, { type: PROMISE_KEPT, data: probe }, {});
+    const after = transition({ status: "active" }, { type: PROMISE_KEPT, data: probe }, { self: {} });
     if (after?.status === "done" && after.output === probe) return "promise";
   } catch {
     // Callback logic looks for what its start has left, and there was none.
@@ -55,7 +55,7 @@ export function invokedLogic(machine: AnyStateMachine): Map<string, InvokedLogic
     for (const [index, { path, value }] of invocationsOf(node).entries()) {
       const { src } = value ?? {};
       const id = (node.invoke as { id: unknown }[])[index]?.id;
-      if (typeof id !== "string" || kindOfLogic(definedIn(machine, "actors", src)) !== "promise") continue;
+      if (typeof src !== "string" || typeof id !== "string" || kindOfLogic(definedIn(machine, "actors", src)) !== "promise") continue;
       invoked.set(src, [...(invoked.get(src) ?? []), { path, node, id, input: value.input }]);
     }
   return invoked;

@@ -63,7 +63,7 @@ function attemptOf(
     });
     if (taken.kind === "ignored") return "delivery_ignored";
   } catch (failure) {
-    // Not the fault of another: who cannot take what this actor says is set aside, and this is done again.
+    // Who cannot take what this actor says is at fault itself: it is set aside, and this is done again.
     if (discard && failure instanceof PoisonedReceiver && failure.message.to === to) return "event_poisoned";
     throw failure;
   }

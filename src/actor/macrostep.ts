@@ -15,7 +15,7 @@ import type { Draft, Known } from "./draft.ts";
 import { HoldfastError, messageOf } from "./error.ts";
 import { actorAddress, checkEvent, checkKeys, parseInput } from "./input.ts";
 import type { Cause } from "./journal.ts";
-import { canonical, notJson } from "./json.ts";
+import { canonical } from "./json.ts";
 import { deliverWaiting } from "./letter.ts";
 import type { Registration } from "./registration.ts";
 import { leaveOutNotice, release } from "./release.ts";
@@ -142,13 +142,10 @@ function isCreatedBy(creation: Parameters<typeof creationEvent>[0], address: str
 }
 
 function event(work: Extract<Work, { kind: "event" }>, draft: Draft, cascade: Cascade): Answer {
-  const { to, key, digest, during } = work;
+  const { to, key, digest, unfit, during } = work;
   const target = draft.actor(to);
   if (!target) return refused("actor_not_found", `there is no actor ${to}`);
-  if (key !== undefined && digest === undefined) {
-    const found = notJson(work.event);
-    return refused("event_invalid", `the event is not plain JSON at ${found}`, found);
-  }
+  if (unfit !== undefined) return refused("event_invalid", `the event is not plain JSON at ${unfit}`, unfit);
   // A keyed event that was answered keeps its answer, also after its actor has ended.
   const recorded = key === undefined ? undefined : draft.answer(to, key);
   if (recorded && recorded.event !== digest) return refused("idempotency_conflict", `the key ${key} was used for another event to ${to}`);

@@ -12,7 +12,7 @@ import { engineError, HoldfastError } from "./error.ts";
 import { inflated } from "./journal.ts";
 import { WAITING } from "./letter.ts";
 import { checkOwn, later, own } from "./own-schema.ts";
-import { PAGE, pages } from "./page.ts";
+import { PAGE, pages, pagesOf } from "./page.ts";
 import type { ActorRow, JournalRow, StoreReader } from "./store.ts";
 import type { Work } from "./work.ts";
 
@@ -98,40 +98,36 @@ async function deleteActors(
   /** Groups of which one could not go after all: what is behind it stays. */
   const stopped = new Set<readonly Candidate[]>();
   const filter = { status: "final", quarantined: false, updatedBeforeMs: beforeMs } as const;
-  const rows = pages(
+  const found = pagesOf(
     (after) => reader.actors(filter, { after, limit: PAGE }),
     (row) => row.ordinal,
   );
   const fits = ({ machine, state }: ActorRow) =>
     (machines === undefined || machines.includes(machine)) && (states === undefined || states.includes(state));
   let count = 0;
-  for (const piece of piecesOf(groupsOf(rows, fits, groupOf, isOld))) {
-    let went = 0;
-    const apply = (draft: Draft): Answer => {
-      went = 0;
-      for (const { address, group } of piece) {
-        if (stopped.has(group)) continue;
-        const answer = remove(address, draft);
-        if (answer.kind !== "refused") went++;
-        else if (answer.code !== "actor_not_found") stopped.add(group);
-      }
-      return { kind: "ignored" };
-    };
-    // One work, so that what goes later never goes alone.
-    refuse(await submit({ kind: "row", apply }));
-    count += went;
-  }
+  // Page by page: what was found goes also where a later page cannot be read.
+  for (const page of found)
+    for (const piece of piecesOf(groupsOf(page.filter(fits), groupOf, isOld))) {
+      let went = 0;
+      const apply = (draft: Draft): Answer => {
+        went = 0;
+        for (const { address, group } of piece) {
+          if (stopped.has(group)) continue;
+          const answer = remove(address, draft);
+          if (answer.kind !== "refused") went++;
+          else if (answer.code !== "actor_not_found") stopped.add(group);
+        }
+        return { kind: "ignored" };
+      };
+      // One work, so that what goes later never goes alone.
+      refuse(await submit({ kind: "row", apply }));
+      count += went;
+    }
   return count;
 }
 
-function* groupsOf(
-  rows: Iterable<ActorRow>,
-  fits: (row: ActorRow) => boolean,
-  groupOf: GroupOf,
-  isOld: (actor: Candidate) => boolean,
-): Generator<readonly Candidate[]> {
+function* groupsOf(rows: readonly ActorRow[], groupOf: GroupOf, isOld: (actor: Candidate) => boolean): Generator<readonly Candidate[]> {
   for (const row of rows) {
-    if (!fits(row)) continue;
     const group = groupOf(row);
     if (group.every(isOld)) yield group;
   }

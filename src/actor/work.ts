@@ -28,10 +28,12 @@ export type Work =
       readonly kind: "event";
       readonly to: string;
       readonly event: { readonly type: string };
-      /** The event by its machine's schema, and its digest where it has a key and is plain JSON: as it was when it was sent. */
+      /** The event by its machine's schema, as it was when it was sent. */
       readonly checked?: Checked;
-      readonly digest?: string;
       readonly key?: string;
+      /** Of an event with a key, as it was when it was sent: its digest, or where it is not plain JSON. */
+      readonly digest?: string;
+      readonly unfit?: string;
       readonly expect?: readonly Expectation[];
       /** The effect whose handler sends this; refused with `effect_gone` once the effect has ended. */
       readonly during?: string;

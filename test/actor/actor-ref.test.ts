@@ -132,6 +132,14 @@ describe.each(STORES)("a key of an event (%s)", (kind) => {
     const answer = await actor.send({ type: "count.add", by: 1n } as never, { key: "k" });
     expect(answer).toMatchObject({ kind: "refused", code: "event_invalid", path: "$.by" });
   });
+
+  it("says where an event was not plain JSON, also of one that is mended while it waits", async () => {
+    const actor = await make(await open(place(kind).store));
+    const event = { type: "count.add" as const, by: 1n as unknown as number };
+    const sent = actor.send(event, { key: "k" });
+    event.by = 1;
+    expect(await sent).toMatchObject({ kind: "refused", code: "event_invalid", path: "$.by" });
+  });
 });
 
 describe.each(STORES)("what a handle refuses (%s)", (kind) => {

@@ -19,8 +19,16 @@ describe("logic", () => {
   /** Of its author's own making. */
   const alike = { start: never, config: never, getInitialSnapshot: () => ({}) };
 
+  const promise = fromPromise(never);
+  /** Promise logic that its author has wrapped, and that looks at whom it runs for. */
+  const wrapped: typeof promise = {
+    ...promise,
+    transition: (state, event, scope) => promise.transition(state, event, scope.self.id === "other" ? scope : { ...scope }),
+  };
+
   it.each([
-    ["promise", fromPromise(never)],
+    ["promise", promise],
+    ["promise", wrapped],
     ["machine", createMachine({ context: never })],
     ["transition", fromTransition(never, never as never)],
     ["callback", fromCallback(never)],

@@ -122,6 +122,7 @@ describe("a machine has one problem, where it stands, that", () => {
     ["takes an event that ends like XState's", { on: { "own.xstate.": "two" } }, "on.own.xstate.", "schemas.events"],
     ["takes an event that is called as what every object has", { on: { constructor: "two" } }, "on.constructor", "schemas.events"],
     ["invokes what is called as an action of the engine", { invoke: { src: "deliver" } }, "invoke", "action of the engine"],
+    ["invokes what is no text, and has no text", { invoke: { src: Object.create(null) } }, "invoke", "without a name"],
     ["invokes under an id that is no text", { invoke: { src: "load", id: 5 } }, "invoke", "child id"],
     ["invokes with what is not plain JSON", { invoke: { src: "load", input: { at: new Date(0) } } }, "invoke", "$.at"],
     ["invokes with what does not fit", { invoke: { src: "load", input: { n: "1" } } }, "invoke", "does not fit"],

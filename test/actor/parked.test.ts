@@ -89,6 +89,22 @@ describe.each(STORES)("a machine that was changed under the same version (%s)", 
     expect(await restart(policed(), 700)).toEqual(["soon", "absolute", startMs + 1000]);
   });
 
+  it("is accepted with `refold` as it is stored, also where a timer's row is damaged: verify tells of that", async () => {
+    const { store } = place(kind);
+    await harbour(store, { a: [{ type: "wait" }] });
+    const [armed] = store.timers({ actor: "ship/a" }, { limit: 9 });
+    const later = (armed?.dueMs ?? 0) + 1;
+    store.write(store.epoch(), (writer) => {
+      const row = writer.timers({ actor: "ship/a" }, { limit: 9 })[0];
+      if (row) writer.putTimer({ ...row, dueMs: later });
+    });
+    const engine = await sail(store, tagged, { changed: "refold", clock: simulatedClock() });
+    expect(await send(engine, tagged, "a", { type: "add", by: 1 })).toMatchObject({ kind: "accepted" });
+    expect(engine.timers()[0]?.dueMs).toBe(later);
+    expect(engine.verify().faults).toMatchObject([{ code: "journal_damaged", actor: "ship/a" }]);
+    await engine.close();
+  });
+
   it("parks with `refold` those whose journals give something else, and no others", async () => {
     const { store } = place(kind);
     // What c was sent last changes nothing but what it states.

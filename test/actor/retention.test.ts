@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { assign } from "xstate";
 import { effect } from "../../machines/action.ts";
 import { type Engine, openEngine } from "../../src/actor/engine.ts";
+import { engineError } from "../../src/actor/error.ts";
 import { PAGE } from "../../src/actor/page.ts";
 import type { RetentionPolicy } from "../../src/actor/retention.ts";
 import type { ActorRow } from "../../src/actor/store.ts";
@@ -363,6 +364,23 @@ describe.each(STORES)("retention (%s)", (kind) => {
     const groupOf = ({ id }: { id: string }) => (id === "a" ? rows.slice(0, 2) : id === "b" ? rows.slice(1) : []);
     expect(await engine.retain({ finalMs: 0 }, groupOf)).toEqual({ ...NOTHING, actors: 3 });
     expect(addresses(engine)).toEqual([]);
+  });
+
+  it("removes the actors of one page also where the next one cannot be read", async () => {
+    const clock = simulatedClock();
+    const { store } = place(kind);
+    const engine = await open(store, { clock });
+    const ended = Array.from({ length: PAGE + 1 }, async (_, id) => (await make(engine, `n${id}`)).stop());
+    await Promise.all(ended);
+    clock.advance(1);
+    const actors = store.actors.bind(store);
+    const read = vi.spyOn(store, "actors").mockImplementation((filter, page) => {
+      if (page.after) throw engineError("storage_failed", "the disk is gone");
+      return actors(filter, page);
+    });
+    expect(await rejection(engine.retain({ finalMs: 0 }))).toMatchObject({ code: "storage_failed" });
+    read.mockRestore();
+    expect(addresses(engine)).toEqual([`counter/n${PAGE}`]);
   });
 
   it("removes more than a page of keys, dead letters and blobs, a page to a commit, and counts them all", async () => {
