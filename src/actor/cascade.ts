@@ -59,6 +59,11 @@ export function isStoreFailure(failure: unknown): boolean {
   return failure instanceof HoldfastError && STORE_CODES.has(failure.code);
 }
 
+/** True where a failure is about this actor alone: its record is damaged, and the store can be read. */
+export function isFaultOf(actor: string, failure: unknown): boolean {
+  return failure instanceof HoldfastError && failure.details.actor === actor;
+}
+
 /** An event made by the engine: where its actor cannot take it, the actor is set aside, for asking again would loop (ACT-10). */
 export function engineEvent(message: Message, registration: Registration, cascade: Cascade): Taken {
   const { type } = message.event;

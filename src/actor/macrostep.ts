@@ -10,9 +10,9 @@
 
 import { outcomesOf } from "./action.ts";
 import { type Answer, refused } from "./answer.ts";
-import { Cascade, creationEvent, engineEvent, type Message, PoisonedReceiver, poisoning } from "./cascade.ts";
+import { Cascade, creationEvent, engineEvent, isFaultOf, type Message, PoisonedReceiver, poisoning } from "./cascade.ts";
 import type { Draft, Known } from "./draft.ts";
-import { HoldfastError, messageOf } from "./error.ts";
+import { messageOf } from "./error.ts";
 import { actorAddress, checkEvent, checkKeys, parseInput } from "./input.ts";
 import type { Cause } from "./journal.ts";
 import { canonical } from "./json.ts";
@@ -136,7 +136,7 @@ function isCreatedBy(creation: Parameters<typeof creationEvent>[0], address: str
     return first !== undefined && canonical(JSON.parse(first.event)) === canonical(creationEvent(creation));
   } catch (failure) {
     // Its first entry, or the blob that stands for it, is damaged: that is this actor's fault and not the store's.
-    if (failure instanceof SyntaxError || (failure instanceof HoldfastError && failure.details.actor === address)) return false;
+    if (failure instanceof SyntaxError || isFaultOf(address, failure)) return false;
     throw failure;
   }
 }

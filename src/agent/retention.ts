@@ -5,9 +5,8 @@
  * and each run after what goes on from it, so that what a crash leaves is a shorter conversation, which the next retention finds again.
  */
 
-import { isStoreFailure } from "../actor/cascade.ts";
+import { isFaultOf, isStoreFailure } from "../actor/cascade.ts";
 import type { Engine } from "../actor/engine.ts";
-import { HoldfastError } from "../actor/error.ts";
 import { inflated } from "../actor/journal.ts";
 import { entriesOf } from "../actor/page.ts";
 import type { Candidate, Retained, RetentionPolicy } from "../actor/retention.ts";
@@ -63,8 +62,7 @@ function createdBy(reader: StoreReader, { address, seq }: ActorRow): string[] | 
     }
   } catch (error) {
     // A blob that is missing is damage in this one record, and no failure of the store.
-    const isDamage = error instanceof HoldfastError && error.details.actor === address;
-    if (isStoreFailure(error) && !isDamage) throw error;
+    if (isStoreFailure(error) && !isFaultOf(address, error)) throw error;
     return undefined;
   }
   return entries === seq ? created : undefined;

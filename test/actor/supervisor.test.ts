@@ -108,7 +108,15 @@ describe("a supervisor", () => {
     const by = committing(memoryStore(), [warden(events), ward(supervisor), ...others]);
     commitGroup(by, [creation("warden", "w"), creation("ward", "a")]);
     const log = () => JSON.parse(by.store.actor("warden/w")?.snapshot ?? "").context.log;
-    return { by, log };
+    /** What is stored of the ward cannot be read any more, and nobody remembers it. */
+    const damage = () => {
+      by.store.write(by.epoch, (writer) => {
+        const row = writer.actor("ward/a");
+        if (row) writer.putActor({ ...row, snapshot: "{" });
+      });
+      by.cache.clear();
+    };
+    return { by, log, damage };
   }
 
   it("is told what became of its actor, each time, and what set it aside", () => {
@@ -121,12 +129,8 @@ describe("a supervisor", () => {
   });
 
   it("is told also of damage that was found by work which failed", () => {
-    const { by, log } = watched();
-    by.store.write(by.epoch, (writer) => {
-      const row = writer.actor("ward/a");
-      if (row) writer.putActor({ ...row, snapshot: "{" });
-    });
-    by.cache.clear();
+    const { by, log, damage } = watched();
+    damage();
     const failing = (draft: Draft): never => {
       draft.actor("ward/a");
       throw new Error("failed");
@@ -137,12 +141,8 @@ describe("a supervisor", () => {
   });
 
   it("is told once of damage that was found, whatever else its group does", () => {
-    const { by, log } = watched();
-    by.store.write(by.epoch, (writer) => {
-      const row = writer.actor("ward/a");
-      if (row) writer.putActor({ ...row, snapshot: "{" });
-    });
-    by.cache.clear();
+    const { by, log, damage } = watched();
+    damage();
     commitGroup(by, [sent("ward/a", { type: "go" }), sent("ward/a", { type: "go" })]);
     expect(log()).toHaveLength(1);
   });
