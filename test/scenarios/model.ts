@@ -208,13 +208,26 @@ export function happen(model: Model, happening: Happening): Model {
 export function restarted(model: Model, isStarted: (key: string) => boolean = () => true): Model {
   const taking = new Taking({ ...model, trail: [], sealIsLost: false, isSignalled: false }, model.draft.ground.epoch + 1);
   for (const address of ADDRESSES) taking.take({ kind: "reopen", actor: address });
-  for (const address of ADDRESSES)
-    for (const { key, name } of live(taking.after, address)?.effects ?? [])
-      if (live(model, address)?.registration.effects.get(name)?.delivery === "at_most_once" && isStarted(key))
-        taking.take({ kind: "result", effect: key, outcome: { kind: "unknown" } });
+  for (const key of onceIn(taking.after)) if (isStarted(key)) taking.take({ kind: "result", effect: key, outcome: { kind: "unknown" } });
   taking.take({ kind: "event", to: PLAN_ADDRESS, event: { type: "plan.recover" } });
   return taking.after;
 }
+
+/** What a state becomes where the outcome of an at-most-once effect cannot be stored: unknown, while its owner lives. */
+export function unheard(model: Model): Model[] {
+  return onceIn(model).map((effect) => {
+    const taking = new Taking({ ...model, trail: [] });
+    taking.take({ kind: "result", effect, outcome: { kind: "unknown" } });
+    return taking.after;
+  });
+}
+
+/** At-most-once effects under way, by their keys. */
+const onceIn = (model: Model): string[] =>
+  ADDRESSES.flatMap((address) => {
+    const { registration, effects } = live(model, address) ?? {};
+    return (effects ?? []).filter(({ name }) => registration?.effects.get(name)?.delivery === "at_most_once").map(({ key }) => key);
+  });
 
 /** Takes one macrostep after another. */
 class Taking {

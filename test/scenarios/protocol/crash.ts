@@ -11,7 +11,7 @@ import type { StoreFault } from "../../../src/testing/exercise-machine-fault.ts"
 import { until } from "../../../src/testing/exercise-machine-stage.ts";
 import { runChild } from "../../../src/testing/index.ts";
 import type { Decision } from "../decision.ts";
-import { ADDRESSES, BEGINNING, live, type Model, type PathStep, restarted } from "../model.ts";
+import { ADDRESSES, BEGINNING, live, type Model, type PathStep, restarted, unheard } from "../model.ts";
 import { temporary } from "../world.ts";
 import { Drive } from "./drive.ts";
 import { type Path, textOf } from "./graph.ts";
@@ -152,7 +152,7 @@ async function failsAt(path: Path, fault: StoreFault): Promise<boolean> {
       await drive.agrees(model, `${when}, which it has not`);
       return false;
     }
-    const next = nextState(world.reader, between(before, model), when);
+    const next = nextState(world.reader, [...between(before, model), ...unheard(before)], when);
     await drive.next(() => world.die());
     await drive.agrees(next, when);
     await drive.verify(next, when);
