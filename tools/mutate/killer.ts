@@ -77,7 +77,9 @@ export class Killer {
       { plugins: [standInPlugin(machines.map(({ id }) => id))] },
     );
     await vitest.standalone();
-    return new Killer(vitest, failures);
+    const killer = new Killer(vitest, failures);
+    await killer.#demandLeftOut();
+    return killer;
   }
 
   /** Runs a stage against a mutant, or against the machines as they are. */
@@ -86,8 +88,16 @@ export class Killer {
     else process.env[MUTANT] = mutant;
     this.#failures.clear();
     await this.#vitest.runTestSpecifications(await this.#vitest.globTestSpecifications([...filesOf(stage, machine)]));
-    if (mutant === undefined && stage === "scenarios") this.#failures.demand(LEFT_OUT[stage]);
     return this.#failures.first;
+  }
+
+  /** Throws where no test is called as one that is left out: one that was given another name would count from then on. */
+  async #demandLeftOut(): Promise<void> {
+    const files = new Set(STAGES.flatMap((stage) => machines.flatMap(({ id }) => filesOf(stage, id))));
+    const { testModules } = await this.#vitest.collectTests(await this.#vitest.globTestSpecifications([...files]));
+    const names = testModules.flatMap(({ children }) => [...children.allTests()].map(({ fullName }) => fullName));
+    for (const pattern of STAGES.flatMap((stage) => LEFT_OUT[stage]))
+      if (!names.some((name) => ending([pattern]).test(name))) throw new Error(`no test's name ends with ${pattern.source}`);
   }
 
   async close(): Promise<void> {
@@ -98,21 +108,9 @@ export class Killer {
 /** What failed in the run that is under way; what vitest returns of a run has earlier ones in it. */
 class Failures implements Reporter {
   first: string | undefined;
-  readonly #names = new Set<string>();
 
   clear(): void {
     this.first = undefined;
-    this.#names.clear();
-  }
-
-  /** Throws where nothing was called so: a test that was given another name would count from then on. */
-  demand(patterns: readonly RegExp[]): void {
-    for (const pattern of patterns)
-      if (![...this.#names].some((name) => ending([pattern]).test(name))) throw new Error(`no test's name ends with ${pattern.source}`);
-  }
-
-  onTestModuleCollected(module: TestModule): void {
-    for (const { fullName } of module.children.allTests()) this.#names.add(fullName);
   }
 
   onTestCaseResult(test: TestCase): void {
