@@ -25,9 +25,9 @@ import { isChosen } from "./sampling.ts";
 export interface ExerciseOptions<Machine extends AnyStateMachine = AnyStateMachine> extends PathOptions<Machine> {
   /** Other machines that it tells of things or creates actors of: stand-ins take their places, and take notice of nothing. */
   readonly others?: readonly AnyStateMachine[];
-  /** Paths that are run, at most: first those that cover something, then evenly of the rest. Default: all. */
+  /** Paths that are run: all that cover something new, also where these are more, then evenly of the rest up to this number. Default: all. */
   readonly paths?: number;
-  /** Crashes that are recovered from, at most, evenly over all commits of all paths. Default: all. */
+  /** Crashes that are recovered from, at most, evenly over the commits of the paths as far as these are known beforehand. Default: all. */
   readonly crashes?: number;
   /** Paths on which stores fail, at most. Default: all. */
   readonly faults?: number;
@@ -187,8 +187,9 @@ class Exercise implements Exercised {
   readonly #cast: Cast;
   readonly #model: Model;
   readonly #atMost: number;
-  /** The moments that are expected. */
+  /** The moments that are expected, and the crashes that were taken of those that came. */
   #expected = 0;
+  #taken = 0;
 
   constructor(machine: AnyStateMachine, options: ExerciseOptions) {
     const { others = [], id = "path", crashes = Number.POSITIVE_INFINITY } = options;
@@ -204,9 +205,11 @@ class Exercise implements Exercised {
     this.#expected = 3 * moves;
   }
 
-  /** Evenly, until there were as many as there shall be. */
+  /** Evenly, until there were as many as there shall be: a move may have more commits than the one that is expected of it. */
   #isCrash(): boolean {
-    return isChosen(this.moments++, this.#expected, this.#atMost);
+    const isCrash = isChosen(this.moments++, this.#expected, this.#atMost) && this.#taken < this.#atMost;
+    if (isCrash) this.#taken++;
+    return isCrash;
   }
 
   /** The path, and a crash at each of its commits from this move on: those before were another path's. */
@@ -262,7 +265,7 @@ async function inFolder(body: (folder: string, file: string) => Promise<void>): 
   }
 }
 
-/** The paths that are run: those that cover something new, then evenly of the rest. */
+/** The paths that are run: all that cover something new, then evenly of the rest until there are `atMost`. */
 export function choose(paths: readonly MachinePath[], atMost = paths.length): readonly MachinePath[] {
   const seen = new Set<string>();
   const isNew = ({ transitions, guards }: MachinePath) => {

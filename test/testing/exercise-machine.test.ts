@@ -45,6 +45,14 @@ describe("the proof of a machine", () => {
     expect(done.faults).toBeGreaterThan(10);
   });
 
+  it("recovers from no more crashes than it is told, also where a move has more commits than one", async () => {
+    // A payment is admitted in a commit of its own.
+    const told: string[] = [];
+    const paid = { ...options, paths: 0, crashes: 60, faults: 0, tell: (line: string) => void told.push(line) };
+    expect(await failing(order, paid)).toEqual({});
+    expect(told).toEqual([expect.stringMatching(/, 60 of 7\d crashes, /)]);
+  });
+
   it("goes on where another actor was set aside, or is back, and the machine took no notice", async () => {
     const warded = { input: {}, events: [{ type: "ward.tell" }, { type: "engine.quarantined", actor: "parcel/one" }], others: [parcel] };
     const ends = pathsFor(ward, { input: warded.input, events: warded.events } as never).paths.map(({ text }) => text);
