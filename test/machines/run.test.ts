@@ -7,7 +7,7 @@ import type { Json } from "../../src/actor/json.ts";
 import { checkAgainst } from "../../src/actor/schema.ts";
 import { stateName } from "../../src/actor/transition.ts";
 import { composition, copyOf, digest, driftPolicy, freshRun as fresh, hash, head, ids, question } from "./sample.ts";
-import { type Event, inlineFunctions, type Row, restingStates, type Situation, Table } from "./table.ts";
+import { CREATION, type Event, inlineFunctions, type Row, restingStates, type Situation, Table } from "./table.ts";
 
 const effect = "run/run-1:1:0";
 
@@ -133,6 +133,26 @@ const failure = (code: string) => ({ outcome: { kind: "failed", error: { code, m
 const step = (number: number, maxSteps: number) => `step ${JSON.stringify({ step: number, maxSteps })}`;
 
 const ROWS: readonly (Row & { readonly given: keyof typeof SITUATIONS })[] = [
+  // Creation.
+  { given: "preparing", when: CREATION, to: "preparing", facts: ["run.opened", "message.added"], requests: ["prepare"] },
+  { given: "preparing a successor", when: CREATION, to: "preparing", facts: ["run.opened"], requests: ["prepare"] },
+  {
+    given: "stopped before its dispatch",
+    when: CREATION,
+    to: "cancelled",
+    facts: ["run.opened", "run.ended"],
+    requests: ["handoff/handoff-0 ! successor.ended", toSession],
+    context: stopped,
+  },
+  {
+    given: "stopped by a shutdown before its dispatch",
+    when: CREATION,
+    to: "cancelled",
+    facts: ["run.opened", "run.ended"],
+    requests: ["handoff/handoff-0 ! successor.ended", toSession],
+    context: shutDown,
+  },
+  { given: "a copy", when: CREATION, to: "copied", facts: ["run.opened", "turn.copied", "run.ended"] },
   // Preparing.
   {
     given: "preparing",
@@ -564,20 +584,7 @@ describe("creating a run", () => {
     return { state: stateName(made.snapshot.value), facts: made.facts.map((fact) => fact.type), requests: made.requests.length };
   };
 
-  it("opens it with its text and prepares", () => {
-    expect(open(fresh)).toEqual({ state: "preparing", facts: ["run.opened", "message.added"], requests: 1 });
-  });
-
-  it("adds no message where it continues another", () => {
-    expect(open(successor)).toEqual({ state: "preparing", facts: ["run.opened"], requests: 1 });
-  });
-
-  it("ends at once where the turn was stopped, and tells its handoff and its session", () => {
-    expect(open({ ...successor, stopBeforeDispatch: "user" })).toEqual({
-      state: "cancelled",
-      facts: ["run.opened", "run.ended"],
-      requests: 2,
-    });
+  it("states of its end who stopped the turn", () => {
     expect(table.create("stopped before its dispatch").facts.at(-1)).toEqual({ type: "run.ended", kind: "cancelled", by: "user" });
     expect(table.create("stopped by a shutdown before its dispatch").facts.at(-1)).toMatchObject({ kind: "cancelled", by: "shutdown" });
   });

@@ -16,6 +16,9 @@ export interface Situation {
   readonly events: readonly Event[];
 }
 
+/** Where a row begins with the making of its actor. */
+export const CREATION: Event = { type: "(creation)" };
+
 export interface Row {
   readonly given: string;
   readonly when: Event;
@@ -59,10 +62,9 @@ export class Table {
 
   /** What a row says, as found. */
   found({ given, when, context = {} }: Row): Omit<Row, "given" | "when"> {
-    const before = this.at(given);
-    const outcome = this.take(given, when);
+    const outcome = when === CREATION ? this.create(given) : this.take(given, when);
     if (!outcome.taken) {
-      const reason = refusalOf(this.registration, before, when, enclose);
+      const reason = refusalOf(this.registration, this.at(given), when, enclose);
       return { to: reason === undefined ? "ignored" : `ignored: ${reason}`, facts: [], requests: [], context: {} };
     }
     const after = outcome.snapshot.context as Record<string, unknown>;
@@ -74,19 +76,12 @@ export class Table {
     };
   }
 
-  /** Transitions of the machine that the rows, with the ways to them, never took. */
+  /** Transitions of the machine that no row takes; those on the way to a row are asserted by none. */
   untaken(rows: readonly Row[]): string[] {
     const seen = new Set<object>();
-    for (const { input, events } of this.#ways(rows)) {
-      const actor = createActor(this.machine, {
-        input,
-        inspect: (inspected) => {
-          if (inspected.type === "@xstate.microstep") for (const transition of inspected._transitions) seen.add(transition);
-        },
-      });
-      actor.start();
-      for (const event of events) actor.send(event);
-    }
+    this.#play(rows, this.machine, { isRow: false }, (transitions) => {
+      for (const transition of transitions) seen.add(transition);
+    });
     return nodesOf(this.machine.root).flatMap((node) =>
       [...[...node.transitions.values()].flat(), ...(node.always ?? [])]
         .filter((transition) => !seen.has(transition))
@@ -94,25 +89,22 @@ export class Table {
     );
   }
 
-  /** Guards that gave only one answer over all rows, with the ways to them. */
+  /** Guards that give only one answer over all rows; what they say on the way to a row is asserted by none. */
   halfTested(rows: readonly Row[]): string[] {
     const answers = new Map<string, Set<boolean>>();
     const guards = this.machine.implementations.guards as Record<string, (...args: any[]) => boolean>;
+    const now = { isRow: false };
     const watched = Object.fromEntries(
       Object.entries(guards).map(([name, guard]) => [
         name,
         (...args: any[]) => {
           const answer = guard(...args);
-          answers.set(name, (answers.get(name) ?? new Set()).add(answer));
+          if (now.isRow) answers.set(name, (answers.get(name) ?? new Set()).add(answer));
           return answer;
         },
       ]),
     );
-    const machine = this.machine.provide({ guards: watched } as never);
-    for (const { input, events } of this.#ways(rows)) {
-      const actor = createActor(machine, { input }).start();
-      for (const event of events) actor.send(event);
-    }
+    this.#play(rows, this.machine.provide({ guards: watched } as never), now);
     return Object.keys(guards).filter((name) => answers.get(name)?.size !== 2);
   }
 
@@ -128,10 +120,35 @@ export class Table {
     return found;
   }
 
-  /** Every situation, and every row to its end. */
-  #ways(rows: readonly Row[]): Situation[] {
-    const ends = rows.map(({ given, when }) => ({ ...this.#situation(given), events: [...this.#situation(given).events, when] }));
-    return [...Object.values(this.situations), ...ends];
+  /** States in which rows begin. */
+  begun(rows: readonly Row[]): string[] {
+    const begins = new Set(rows.filter(({ when }) => when !== CREATION).map(({ given }) => given));
+    return [...this.resting].flatMap(([state, names]) => (names.some((name) => begins.has(name)) ? [state] : []));
+  }
+
+  /** Plays every row in an actor of XState. `now` says whether the row's own event is at hand; `took` is told what that one takes. */
+  #play(
+    rows: readonly Row[],
+    machine: AnyStateMachine,
+    now: { isRow: boolean },
+    took: (transitions: readonly object[]) => void = () => {},
+  ): void {
+    for (const { given, when } of rows) {
+      const { input, events } = this.#situation(given);
+      if (when === CREATION && events.length > 0) throw new Error(`${given} is more than a creation`);
+      now.isRow = when === CREATION;
+      const actor = createActor(machine, {
+        input,
+        inspect: (inspected) => {
+          if (now.isRow && inspected.type === "@xstate.microstep") took(inspected._transitions);
+        },
+      });
+      actor.start();
+      if (when === CREATION) continue;
+      for (const event of events) actor.send(event);
+      now.isRow = true;
+      actor.send(when);
+    }
   }
 
   #situation(name: string): Situation {
