@@ -28,8 +28,6 @@ export interface Plan {
   readonly store?: "memory" | "sqlite";
   /** Breaks the engine. */
   readonly sabotage?: Sabotage;
-  /** Ends with the first violation. Default true: what comes after it may follow from it. */
-  readonly endsAtViolation?: boolean;
 }
 
 export interface Violation {
@@ -48,6 +46,7 @@ export interface Report {
   readonly runs: number;
   readonly crashes: number;
   readonly takeovers: number;
+  /** How often a store failed as planned; a plan may fail more than once, or never come to it. */
   readonly faults: number;
   readonly handoffs: number;
   readonly entries: number;
@@ -58,7 +57,7 @@ export interface Report {
 
 /** Ticks in which nothing is seen to happen before everything counts as at rest. */
 const QUIET = 4;
-/** How long after a store failed its host may wait before it tries again. */
+/** How long after a store failed an alarm that is due may wait. The engine looks at its timers again after half of it. */
 const RETRY_MS = 2000;
 const tick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -68,7 +67,7 @@ const EVENTS = {
 } as const;
 type EventName = keyof typeof EVENTS;
 
-export class Simulation {
+class Simulation {
   readonly #plan: Plan;
   readonly #chance: Chance;
   readonly #scene: Scene;
@@ -106,6 +105,7 @@ export class Simulation {
       witness: {
         ...{ stirred, violated },
         failed: () => {
+          this.#counts.faults++;
           // Of a clock that was set back meanwhile: who waits since a later time still waits.
           this.#failedMs = Math.max(this.#failedMs, this.#scene.clock.now());
         },
@@ -137,8 +137,9 @@ export class Simulation {
     }
   }
 
+  /** What comes after a violation may follow from it. */
   get #isOver(): boolean {
-    return (this.#plan.endsAtViolation ?? true) && this.#violations.length > 0;
+    return this.#violations.length > 0;
   }
 
   #violated(what: string): void {
@@ -171,7 +172,6 @@ export class Simulation {
       case "alarm":
         return this.#asking.alarm(this.#host);
       case "fault":
-        this.#counts.faults++;
         this.#host.standing.fault = { kind: this.#chance.pick(FAULTS) ?? "busy", left: 1 + this.#chance.below(2) };
         return;
       case "recover":
