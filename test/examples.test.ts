@@ -95,7 +95,7 @@ describe("the examples in docs", () => {
       "tells what was covered: 2 of 2 paths, a crash before, inside and after each commit, a failing store on 2 paths",
     ]);
     expect(lines).toEqual([
-      expect.stringMatching(/^order: 3 of 3 transitions on 2 of 2 paths, (\d+) of \1 crashes, \d+ failed writes on 2 paths$/),
+      expect.stringMatching(/^order: 3 of 3 transitions on 2 of 2 paths, (\d+) of \1 crashes, \d+ failed transactions on 2 paths$/),
     ]);
     expect(linesOf("order-proof.ts")).toBeLessThan(20);
   });

@@ -17,9 +17,8 @@ export interface StoreFaults {
   around(store: Store): Store;
   /** That transaction fails so, where it comes that far. */
   arm(fault: StoreFault): void;
-  /** How many transactions have failed, and how many were committed. */
+  /** How many transactions have failed. */
   readonly failed: number;
-  readonly committed: number;
 }
 
 const WRITES = /^(put|append|advance|delete|rest)/;
@@ -30,7 +29,6 @@ export function storeFaults(): StoreFaults {
   /** Transactions up to the one that is meant. */
   let until = 0;
   let failed = 0;
-  let committed = 0;
   const fail = (fault: StoreFault): never => {
     armed = undefined;
     failed++;
@@ -58,7 +56,6 @@ export function storeFaults(): StoreFaults {
             if (fault?.kind === "busy") fail(fault);
             const result = target.write(epoch, (writer) => body(fault ? failing(writer, fault) : writer));
             if (fault) armed = undefined;
-            committed++;
             return result;
           };
         },
@@ -69,9 +66,6 @@ export function storeFaults(): StoreFaults {
     },
     get failed() {
       return failed;
-    },
-    get committed() {
-      return committed;
     },
   };
 }

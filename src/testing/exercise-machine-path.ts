@@ -33,7 +33,7 @@ export type ModelStates = ReadonlyMap<number, readonly ModelState[]>;
 /** What a driven path left. */
 export interface Driven {
   readonly states: ModelStates;
-  readonly failedWrites: number;
+  readonly failedTransactions: number;
 }
 
 /** Drives a whole path; rejects with an AssertionError that names the move where engine and model part. */
@@ -51,7 +51,7 @@ export async function drive(stage: Stage, model: Model, path: MachinePath, drivi
     if (isRaced) index++;
   }
   verifyStage(stage, "at the end of the path");
-  return { states: play.states, failedWrites: stage.faults.failed };
+  return { states: play.states, failedTransactions: stage.faults.failed };
 }
 
 /** The journal, folded through the machines, gives what is stored; but for what was damaged to set it aside. */
@@ -103,7 +103,7 @@ function* faultsOf(): Generator<StoreFault> {
   for (let nth = 1; ; nth++) yield { kind: "full", nth };
 }
 
-/** Longest wait before the engine tries a commit again. */
+/** Longest wait before the engine submits again what could not be committed: an outcome; it looks at its timers sooner. */
 export const RETRY_MS = 10_000;
 
 class Play {

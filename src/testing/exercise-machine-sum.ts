@@ -13,7 +13,7 @@ export interface Exercised {
   /** Crashes that were recovered from, and the moments at which there could have been one. */
   readonly crashes: number;
   readonly moments: number;
-  /** Paths that ran to their end on a failing store, and the writes that were made to fail. */
+  /** Paths that ran to their end on a failing store, and the transactions that were made to fail. */
   readonly failing: number;
   readonly faults: number;
 }
@@ -30,7 +30,7 @@ export function sumText({ found, transitions, paths, crashes, moments, failing, 
     `${found.machine}: ${countOf(transitions.size)} of ${plural(found.transitions, "transition")}`,
     ` on ${countOf(paths)} of ${plural(found.paths.length, "path")},`,
     ` ${countOf(crashes)} of ${plural(moments, "crash")},`,
-    ` ${plural(faults, "failed write")} on ${plural(failing, "path")}`,
+    ` ${plural(faults, "failed transaction")} on ${plural(failing, "path")}`,
   ].join("");
 }
 

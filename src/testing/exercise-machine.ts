@@ -232,9 +232,9 @@ class Exercise implements Exercised {
   /** The path, with a store that fails at each write from this move on. */
   async faulty(path: MachinePath, from: number): Promise<void> {
     await inFolder(async (_, file) => {
-      const { failedWrites } = await this.#drive(new Stage(this.#cast, file, BEGIN_MS), path, { from, faults: true });
+      const { failedTransactions } = await this.#drive(new Stage(this.#cast, file, BEGIN_MS), path, { from, faults: true });
       this.failing++;
-      this.faults += failedWrites;
+      this.faults += failedTransactions;
     });
   }
 

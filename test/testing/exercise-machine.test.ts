@@ -66,7 +66,7 @@ describe("the proof of a machine", () => {
     const of = `${found.paths.length} of ${found.paths.length} paths`;
     expect(names.at(-1)).toBe(`tells what was covered: ${of}, at most 40 crashes, a failing store on 8 paths`);
     expect(told).toEqual([
-      `order: 14 of 14 transitions on ${paths} of ${paths} paths, ${crashes} of ${moments} crashes, ${faults} failed writes on 8 paths`,
+      `order: 14 of 14 transitions on ${paths} of ${paths} paths, ${crashes} of ${moments} crashes, ${faults} failed transactions on 8 paths`,
     ]);
   });
 
