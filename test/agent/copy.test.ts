@@ -7,8 +7,9 @@ import { sha256 } from "../../src/actor/json.ts";
 import type { JournalRow } from "../../src/actor/store.ts";
 import { transcript } from "../../src/agent/transcript.ts";
 import { type CopyOptions, fakeBackend, type TranscriptEntry } from "../../src/index.ts";
+import { simulatedClock } from "../../src/testing/index.ts";
 import { talk, talker } from "./conversation.ts";
-import { codeOf, collect, Gate, StillClock, World } from "./world.ts";
+import { codeOf, collect, Gate, World } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
 const ends = (text: string) => ({ report: { text, next: "end", stopReason: "end_turn" } }) as const;
@@ -123,7 +124,7 @@ describe("a copied conversation", () => {
   });
 
   it("outlives its source: blobs of its tools stay when the source was archived and forgotten, also over a new start", async () => {
-    const clock = new StillClock();
+    const clock = simulatedClock();
     const { world } = await talked({ clock });
     const copy = await world.holdfast.copySession("session-1");
     const before = JSON.stringify(said(world, copy.id));

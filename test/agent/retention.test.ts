@@ -4,7 +4,8 @@ import { openActors } from "../../src/actors.ts";
 import { wholeSession } from "../../src/agent/retention.ts";
 import { verifyRoot } from "../../src/agent/verify.ts";
 import { fakeBackend, fakeComposition } from "../../src/index.ts";
-import { codeOf, collect, Gate, StillClock, World } from "./world.ts";
+import { simulatedClock } from "../../src/testing/index.ts";
+import { codeOf, collect, Gate, World } from "./world.ts";
 
 const ends = { report: { text: "done", next: "end", stopReason: "end_turn" } } as const;
 const NOTHING = { actors: 0, keys: 0, deadLetters: 0, blobs: 0 };
@@ -13,7 +14,7 @@ const addresses = (world: World) => world.actors().map(({ address }) => address)
 
 /** A session whose first turn was handed off at its first boundary; its seal waits for `run-2`. */
 async function sealed() {
-  const clock = new StillClock();
+  const clock = simulatedClock();
   const gate = new Gate();
   const backend = fakeBackend({
     composition: () => fakeComposition(),
@@ -86,7 +87,7 @@ it.each([
 });
 
 it("a session that was archived while its run was set aside stays until the run has ended", async () => {
-  const clock = new StillClock();
+  const clock = simulatedClock();
   const interaction = { id: "question-1", question: "May I?" };
   const world = await World.open(fakeBackend({ script: { report: { next: "wait", interaction } } }), { clock });
   for await (const event of (await world.begin()).events()) if (event.type === "run.waiting") break;

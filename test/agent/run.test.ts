@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { fakeBackend, fakeComposition, type RunEvent, type StepInput, type StepReport, type Tool } from "../../src/index.ts";
-import { codeOf, collect, Gate, StillClock, stored, World } from "./world.ts";
+import { simulatedClock } from "../../src/testing/index.ts";
+import { codeOf, collect, Gate, stored, World } from "./world.ts";
 
 const ends = { report: { text: "done", next: "end", stopReason: "end_turn" } } as const;
 const question = { id: "question-1", question: "May I?" };
@@ -270,7 +271,7 @@ describe("a stop", () => {
       parameters: z.strictObject({}),
       execute: () => at.pass().then(() => never),
     };
-    const clock = new StillClock();
+    const clock = simulatedClock();
     const world = new World({ assistant: holding({ at, tools: [stubborn] }, ({ callTool }) => callTool("stubborn", {})) }, { clock });
     await world.open();
     const run = await world.begin();

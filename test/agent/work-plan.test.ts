@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fakeBackend, type OpenHoldfastOptions, type ProposedPlan, type Script, type WorkPlan } from "../../src/index.ts";
-import { codeOf, Gate, StillClock, World } from "./world.ts";
+import { simulatedClock } from "../../src/testing/index.ts";
+import { codeOf, Gate, World } from "./world.ts";
 
 const ends = { report: { text: "done", next: "end", stopReason: "end_turn" } } as const;
 const goesOn = { report: { text: "more", next: "continue" } } as const;
@@ -128,7 +129,7 @@ describe("proposing with a key", () => {
   });
 
   it("makes one revision of a plan that was there, and none of a later one", async () => {
-    const clock = new StillClock();
+    const clock = simulatedClock();
     const world = await open(ends, { clock });
     const plan = await session(world).proposePlan(proposal, { planId: "plan-1" });
     await session(world).proposePlan(other, { key: "k" });
@@ -301,7 +302,7 @@ describe("carrying a plan out", () => {
 
 describe("a plan whose session is archived", () => {
   it("is forgotten with it, and not before", async () => {
-    const clock = new StillClock();
+    const clock = simulatedClock();
     const world = await open(ends, { clock });
     await (await session(world).proposePlan(proposal, { planId: "plan-1" })).cancel();
     clock.advance(1000);

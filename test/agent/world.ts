@@ -4,6 +4,6 @@ import { afterEach } from "vitest";
 import { endWorlds } from "../scenarios/world.ts";
 
 export { Gate } from "../scenarios/gate.ts";
-export { codeOf, collect, type Fact, StillClock, stored, temporary, World } from "../scenarios/world.ts";
+export { codeOf, collect, type Fact, stored, temporary, World } from "../scenarios/world.ts";
 
 afterEach(endWorlds);

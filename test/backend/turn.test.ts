@@ -11,7 +11,8 @@ import {
   type TurnInput,
   turnBackend,
 } from "../../src/index.ts";
-import { codeOf, collect, type Fact, Gate, StillClock, World } from "../agent/world.ts";
+import { simulatedClock } from "../../src/testing/index.ts";
+import { codeOf, collect, type Fact, Gate, World } from "../agent/world.ts";
 
 type Send = TurnBackendOptions["send"];
 
@@ -506,7 +507,7 @@ describe("a turn that is paused", () => {
   });
 
   it("is waited for 10 seconds, then sealed without it and released", async () => {
-    const clock = new StillClock();
+    const clock = simulatedClock();
     const last = new Gate();
     const { seen, send } = standing(async function* (_, input) {
       input.signal.addEventListener("abort", () => last.open());

@@ -7,7 +7,6 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import type { Clock } from "../../src/actor/clock.ts";
 import type { Probe } from "../../src/actor/commit.ts";
 import { entriesOf } from "../../src/actor/page.ts";
 import type { ActorRow, JournalRow, StoreReader } from "../../src/actor/store.ts";
@@ -195,29 +194,3 @@ export async function collect<T>(events: AsyncIterable<T>, into: T[] = []): Prom
 
 /** Stored events only, without what is not stored. */
 export const stored = (events: readonly RunEvent[]): RunEvent[] => events.filter((event) => event.type !== "partial");
-
-/** A clock that stands still until it is told to go on. */
-export class StillClock implements Clock {
-  #now = 1_700_000_000_000;
-  readonly #wakes = new Set<{ readonly at: number; wake(): void }>();
-
-  now(): number {
-    return this.#now;
-  }
-
-  after(ms: number, wake: () => void): () => void {
-    const entry = { at: this.#now + ms, wake };
-    this.#wakes.add(entry);
-    return () => this.#wakes.delete(entry);
-  }
-
-  /** Waits that are under way. */
-  get waiting(): number {
-    return this.#wakes.size;
-  }
-
-  advance(ms: number): void {
-    this.#now += ms;
-    for (const entry of [...this.#wakes].sort((a, b) => a.at - b.at)) if (entry.at <= this.#now && this.#wakes.delete(entry)) entry.wake();
-  }
-}

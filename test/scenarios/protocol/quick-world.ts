@@ -10,7 +10,8 @@ import type { Holdfast, OpenHoldfastOptions } from "../../../src/index.ts";
 import { storeFaults } from "../../../src/testing/exercise-machine-fault.ts";
 import { RETRY_MS } from "../../../src/testing/exercise-machine-path.ts";
 import { copyDatabase, openUnsynced } from "../../../src/testing/exercise-machine-stage.ts";
-import { StillClock, World } from "../world.ts";
+import { simulatedClock } from "../../../src/testing/index.ts";
+import { World } from "../world.ts";
 
 export type Phase = "before" | "inside" | "after";
 
@@ -20,7 +21,7 @@ export class QuickWorld extends World {
   onCommit: (phase: Phase) => void = () => {};
   #file = join(this.root, "0.db");
   #deaths = 0;
-  #clock = new StillClock();
+  #clock = simulatedClock();
   #store: Store | undefined;
 
   override get databaseFile(): string {
@@ -68,7 +69,7 @@ export class QuickWorld extends World {
 
   protected override start(options: Omit<OpenHoldfastOptions, "root">): Promise<Holdfast> {
     this.#store = openUnsynced(this.#file);
-    this.#clock = new StillClock();
+    this.#clock = simulatedClock();
     return openRuntime(this.faults.around(this.#store), {
       ...options,
       clock: this.#clock,
