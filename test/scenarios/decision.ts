@@ -24,12 +24,19 @@ export interface Surroundings {
   readonly compositionIsGone?: true;
 }
 
-const other = `sha256:${"1".repeat(64)}`;
+/** A hash that no composition of the model's has by itself. */
+export const otherHash = `sha256:${"1".repeat(64)}`;
+
+/** What the successor declares differs so; null: it declares nothing. */
+export const successorDeclares = (changes: Partial<Composition> | null) => ({
+  compositions: { "successor-run": changes && fakeComposition(changes) },
+});
+
 const handedOff: readonly Wish[] = ["request", "commit", "resume"];
-const successorDeclares = (row: number, changes: Partial<Composition> | null): Surroundings => ({
+const drifted = (row: number, changes: Partial<Composition> | null): Surroundings => ({
   row,
   wishes: handedOff,
-  compositions: { "successor-run": changes && fakeComposition(changes) },
+  ...successorDeclares(changes),
 });
 
 export const DECISIONS = {
@@ -40,13 +47,13 @@ export const DECISIONS = {
   missing_source_snapshot: { row: 5, wishes: ["request", "commit", "cancel"], compositions: { "original-run": null } },
   missing_persisted_source_snapshot: { row: 6, wishes: handedOff, compositionIsGone: true },
   missing_capability: { row: 7, wishes: handedOff, losesPrepare: true },
-  uncommitted_preparation: successorDeclares(8, null),
-  prompt_drift: successorDeclares(9, { promptHash: other }),
-  tool_drift: successorDeclares(10, { toolsHash: other }),
-  availability_drift: successorDeclares(11, { availabilityHash: other }),
-  provider_options_drift: successorDeclares(12, { providerOptionsHash: other }),
-  context_window_drift: successorDeclares(13, { contextWindow: 8192 }),
-  revision_only: successorDeclares(14, {
+  uncommitted_preparation: drifted(8, null),
+  prompt_drift: drifted(9, { promptHash: otherHash }),
+  tool_drift: drifted(10, { toolsHash: otherHash }),
+  availability_drift: drifted(11, { availabilityHash: otherHash }),
+  provider_options_drift: drifted(12, { providerOptionsHash: otherHash }),
+  context_window_drift: drifted(13, { contextWindow: 8192 }),
+  revision_only: drifted(14, {
     composerId: "other.composer",
     composerRevision: "2",
     sourceRevisions: [{ id: "a", revision: "1" }],

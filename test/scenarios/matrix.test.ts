@@ -5,6 +5,7 @@ import "../agent/world.ts";
 import { lines, totalOf } from "../../tools/matrix/report.ts";
 import { endContenders } from "./matrix/contender.ts";
 import { paths } from "./matrix/path.ts";
+import { NOT_ASKED } from "./matrix/row.ts";
 import { gaps, ROWS, runRow } from "./matrix/run.ts";
 import { Play, RESUME, SEAL } from "./play.ts";
 
@@ -52,6 +53,11 @@ describe("a row", () => {
     const result = await runRow({ ...row, expected: { ...row.expected, handoff: "resumed" } }, 2);
     expect(result).toMatchObject({ row: 2, decision: "cancel", runs: 2, passed: 0, seen: { handoff: "cancelled" } });
     expect(result.problem).toContain("resumed");
+    for (const [differs, said] of [
+      [{ stop: undefined }, "what was seen is not what is expected"],
+      [{ cancel: NOT_ASKED }, "what is not asked of the row was done: cancel"],
+    ] as const)
+      expect((await runRow({ ...row, expected: { ...row.expected, ...differs } })).problem).toContain(said);
   });
 });
 

@@ -1,7 +1,8 @@
 /** Rows 1-16: the decisions of the specification. Their acts are paths of the model; what they expect is written here. */
 
+import { otherHash, successorDeclares } from "../decision.ts";
 import { HOLD, RESUME, SEAL } from "./act.ts";
-import { other, pendingRow, type Row, refusedRow, resumedRow, successorDeclares, unsealedRow } from "./row.ts";
+import { pendingRow, type Row, refusedRow, resumedRow, unsealedRow } from "./row.ts";
 
 const asksLeave = {
   report: { next: "wait", interaction: { id: "question-1", kind: "permission", question: "May I write?", subject: { tool: "write" } } },
@@ -192,7 +193,7 @@ const rows: readonly Row[] = [
   {
     row: 9,
     decision: "drift in two fields",
-    given: { ...successorDeclares({ promptHash: other, contextWindow: 1 }), acts: [...SEAL, ...RESUME, "end of the successor"] },
+    given: { ...successorDeclares({ promptHash: otherHash, contextWindow: 1 }), acts: [...SEAL, ...RESUME, "end of the successor"] },
     expected: {
       ...refusedRow,
       resume: "composition_drift",

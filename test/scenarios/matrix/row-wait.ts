@@ -75,7 +75,7 @@ export const waitRows: readonly Row[] = [
     row: 39,
     decision: "handoff_while_waiting, answered in another process than the one that resumes",
     given: { steps: { "original-run#1": asks }, acts: [...SEAL_WAITING, "answer the original", "reopen", ...RESUME] },
-    expected: { ...resumedRow, answers: 1 },
+    expected: { ...resumedRow, "answer the original": undefined, answers: 1 },
   },
   {
     row: 39,

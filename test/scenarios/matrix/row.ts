@@ -1,7 +1,5 @@
 /** What a row of the decision matrix is, and what rows expect in common. */
 
-import type { Composition } from "../../../src/index.ts";
-import { fakeComposition } from "../../../src/index.ts";
 import type { Decision } from "../decision.ts";
 import type { Script } from "./play.ts";
 
@@ -18,7 +16,7 @@ interface Named {
   readonly decision: string;
   /** It has a crash or a race, or samples: worth to be run more than once. */
   readonly repeats?: true;
-  /** Part of what is seen: states of the actors, counts over the whole turn, and what the acts answered. */
+  /** Part of what is seen: states of the actors, counts over the whole turn, and what the acts answered; undefined: it was done, and gave nothing. */
   readonly expected: Readonly<Record<string, unknown>>;
 }
 
@@ -40,12 +38,6 @@ export interface PerformedRow extends Named {
 }
 
 export type Row = PlayedRow | PathRow | PerformedRow;
-
-export const other = `sha256:${"1".repeat(64)}`;
-
-export const successorDeclares = (changes: Partial<Composition> | null): Pick<Script, "compositions"> => ({
-  compositions: { "successor-run": changes && fakeComposition(changes) },
-});
 
 /** What every row that seals expects, and what a resumed one does besides. */
 export const sealedRow = { ready: true, commit: true, sealed: true, source: "sealed", seals: 1, check: "continue" };
@@ -77,5 +69,5 @@ export const pendingRow = {
 };
 export const unsealedRow = { seals: 0, session: "idle", dispatches: 1 };
 
-/** Takes an expectation back: the row does not do this act. */
-export const NOT_ASKED = undefined;
+/** In place of what an act answers: the row does not do it. */
+export const NOT_ASKED = Symbol("not asked");

@@ -4,7 +4,7 @@ import { DECISIONS, type Decision } from "../decision.ts";
 import { demand, holds } from "./invariant.ts";
 import { paths, playPath } from "./path.ts";
 import { Play } from "./play.ts";
-import type { Attempt, PathRow, PerformedRow, PlayedRow, Row } from "./row.ts";
+import { type Attempt, NOT_ASKED, type PathRow, type PerformedRow, type PlayedRow, type Row } from "./row.ts";
 import { crashRows } from "./row-crash.ts";
 import { damageRows } from "./row-damage.ts";
 import { killRows } from "./row-kill.ts";
@@ -81,10 +81,12 @@ async function performed(row: PerformedRow, attempt: Attempt, saw: (found: Seen)
   expects(row, found);
 }
 
-/** An expectation of undefined holds also where nothing of that name was seen. */
+/** Everything that is expected is there, also where an act gave nothing, and no act was done that is not to be. */
 function expects({ expected }: Row, found: Seen): void {
-  const named = Object.fromEntries(Object.entries(expected).filter(([name, value]) => value !== undefined || name in found));
-  demand(found, named, "what was seen is not what is expected");
+  const isAsked = ([, value]: [string, unknown]) => value !== NOT_ASKED;
+  demand(found, Object.fromEntries(Object.entries(expected).filter(isAsked)), "what was seen is not what is expected");
+  const done = Object.keys(expected).filter((name) => expected[name] === NOT_ASKED && name in found);
+  if (done.length > 0) throw new Error(`what is not asked of the row was done: ${done.join(", ")}`);
 }
 
 /** What is seen besides where there is something to see. */
