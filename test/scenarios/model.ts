@@ -119,6 +119,10 @@ export function live(model: Model, address: string): Live | undefined {
 
 const openEffect = (model: Model, run: string, name: string) => live(model, `run/${run}`)?.effects.find((effect) => effect.name === name);
 
+/** True where the process that asked for the handoff still listens to the signal that it gave with it: until its seal is there, or lost. */
+export const isHeard = (model: Model): boolean =>
+  !model.sealIsLost && !hasEnded(model, HANDOFF_ADDRESS) && live(model, HANDOFF_ADDRESS)?.snapshot.context.seal === null;
+
 /** Everything that may happen now, whatever the person wants. */
 export function possible(model: Model): Happening[] {
   if (model.decision === null) return (Object.keys(DECISIONS) as Decision[]).map((decision) => ({ type: "setting", decision }));
@@ -208,26 +212,29 @@ export function happen(model: Model, happening: Happening): Model {
 export function restarted(model: Model, isStarted: (key: string) => boolean = () => true): Model {
   const taking = new Taking({ ...model, trail: [], sealIsLost: false, isSignalled: false }, model.draft.ground.epoch + 1);
   for (const address of ADDRESSES) taking.take({ kind: "reopen", actor: address });
-  for (const key of onceIn(taking.after)) if (isStarted(key)) taking.take({ kind: "result", effect: key, outcome: { kind: "unknown" } });
+  for (const address of ADDRESSES)
+    for (const { key, name } of live(taking.after, address)?.effects ?? [])
+      if (live(model, address)?.registration.effects.get(name)?.delivery === "at_most_once" && isStarted(key))
+        taking.take({ kind: "result", effect: key, outcome: { kind: "unknown" } });
   taking.take({ kind: "event", to: PLAN_ADDRESS, event: { type: "plan.recover" } });
   return taking.after;
 }
 
-/** What a state becomes where the outcome of an at-most-once effect cannot be stored: unknown, while its owner lives. */
-export function unheard(model: Model): Model[] {
-  return onceIn(model).map((effect) => {
-    const taking = new Taking({ ...model, trail: [] });
-    taking.take({ kind: "result", effect, outcome: { kind: "unknown" } });
-    return taking.after;
-  });
+/**
+ * What becomes of a happening in which a step or a preparation ends and the store refuses what comes of it: nobody knows then what the
+ * step did, and a preparation has failed whose composition could not be kept. Empty for any other happening.
+ */
+export function unheard(before: Model, { happening, model }: PathStep): Model[] {
+  // The outcome is the last that is taken in it.
+  const taking = new Taking({ ...(model.trail.at(-2) ?? before), trail: [] });
+  if (happening.type === "step.ends") taking.settle(happening.run, "step", { kind: "unknown" });
+  else if (happening.type === "prepare.ends") taking.settle(happening.run, "prepare", UNKEPT);
+  else if (happening.type === "start") taking.settle(TURN.runId, "prepare", UNKEPT);
+  else return [];
+  return [taking.after];
 }
 
-/** At-most-once effects under way, by their keys. */
-const onceIn = (model: Model): string[] =>
-  ADDRESSES.flatMap((address) => {
-    const { registration, effects } = live(model, address) ?? {};
-    return (effects ?? []).filter(({ name }) => registration?.effects.get(name)?.delivery === "at_most_once").map(({ key }) => key);
-  });
+const UNKEPT = { kind: "failed", error: { code: "storage_failed", message: "the store refused it" } } as const;
 
 /** Takes one macrostep after another. */
 class Taking {

@@ -2,15 +2,15 @@
  * The protocol of a turn: all that a person, a backend and processes can do to it, in every order, from the machines; driven on the real
  * runtime, with a crash at each commit, a killed process at some, and a store that fails at each write.
  *
- * What is tried besides the paths that cover every change: `HOLDFAST_PATHS=10000 npm test -- test/scenarios/protocol` tries all;
- * `HOLDFAST_KILLS=500` kills more processes.
+ * What is tried besides the paths that cover every change: `HOLDFAST_PATHS=10000 npm test -- test/scenarios/protocol` tries all, and
+ * lets the store fail at each way in which something changes; `HOLDFAST_KILLS=500` kills more processes.
  */
 
 import { afterAll, describe, expect, it } from "vitest";
 import "../agent/world.ts";
 import { size } from "../../tools/test/size.ts";
 import { type Decision, surroundingsOf } from "./decision.ts";
-import { type PathStep, statesOf } from "./model.ts";
+import { isHeard, type PathStep, statesOf } from "./model.ts";
 import { drivePath, failStore, kill } from "./protocol/crash.ts";
 import { explore, type Path, stranded, textOf } from "./protocol/graph.ts";
 import { brokenIn } from "./protocol/promise.ts";
@@ -18,7 +18,7 @@ import { askOf, choose, evenly, isWritten, whole } from "./protocol/sample.ts";
 
 const MORE = size("PATHS", 32);
 const CRASHES = 6 * MORE;
-const FAILING = Math.ceil(MORE / 4);
+const MORE_FAILING = Math.ceil(MORE / 4);
 const KILLS = size("KILLS", 12);
 const PHASES = ["before", "inside", "after"] as const;
 
@@ -114,7 +114,7 @@ describe("a store that fails leaves nothing half done", () => {
   // What opens a root is tried by the restarts; here it is what is asked of an open one, and what its handlers come to.
   const acted = edges.filter((path) => !["setting", "restart"].includes(path.at(-1)?.happening.type as string));
   const covering = choose(acted, 0).map(({ path }) => path);
-  const failing = choose(covering, FAILING, askOf);
+  const failing = choose(covering, MORE_FAILING, askOf);
   it.each(failing.map(({ path }) => ({ text: textOf(path), path })))("$text", async ({ path }) => {
     const failed = await failStore(path);
     expect(failed > 0).toBe(isAsked(path));
@@ -125,9 +125,9 @@ describe("a store that fails leaves nothing half done", () => {
 /** True where the last step asks something of the store, and be it only to be told no. */
 function isAsked(path: Path): boolean {
   const { happening, model } = path.at(-1) as PathStep;
-  // Nobody listens to the signal of a handoff that is over, and what the evidence is missing for is not even tried.
-  const isIdle = happening.type === "abort" || (happening.type === "resume" && surroundingsOf(model.decision as Decision).denialsFail);
-  return isWritten(path) || !isIdle;
+  if (happening.type === "abort") return isWritten(path) || isHeard(model);
+  // What the evidence is missing for is not even tried.
+  return happening.type !== "resume" || !surroundingsOf(model.decision as Decision).denialsFail;
 }
 
 describe("a process that is killed leaves what the next one goes on with", () => {

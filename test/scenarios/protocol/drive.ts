@@ -81,11 +81,25 @@ export class Drive {
   /** Makes it happen and compares; `model` is the state that it leads to. Rejects with an AssertionError that says what differs. */
   async happen(happening: Happening, model: Model): Promise<void> {
     await this.perform(happening, model);
-    const told = Object.values(this.play.answers).at(-1);
     const isTaken = model.trail.length > 0;
     if (isWish(happening.type))
-      assert.ok(isAnswer(happening.type, told, isTaken), `${happening.type} was ${isTaken ? "taken" : "declined"}, and came to ${told}`);
+      assert.ok(
+        isAnswer(happening.type, this.#told, isTaken),
+        `${happening.type} was ${isTaken ? "taken" : "declined"}, and came to ${this.#told}`,
+      );
     await this.agrees(model, `after ${happening.type}`);
+  }
+
+  /** What a person was told whose wish met a store that failed: the answer where it is stored, and otherwise that it is not. */
+  wasTold({ type }: Happening, isStored: boolean, when: string): void {
+    if (!isWish(type) || type === "recover") return;
+    const isTold = isStored ? isAnswer(type, this.#told, true) : this.#told === "storage_failed";
+    assert.ok(isTold, `${when}: ${type} is ${isStored ? "" : "not "}stored, and came to ${this.#told}`);
+  }
+
+  /** What the last act came to. */
+  get #told(): unknown {
+    return Object.values(this.play.answers).at(-1);
   }
 
   async perform(happening: Happening, model: Model): Promise<void> {

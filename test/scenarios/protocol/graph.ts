@@ -35,7 +35,7 @@ export interface Protocol {
   readonly ends: ReadonlyMap<string, Path>;
 }
 
-/** States are bounded by this; beyond it the exploration fails. */
+/** States and edges together are bounded by this; beyond it the exploration fails. */
 const LIMIT = 20_000;
 
 /** Explores all of it; deterministic. */
