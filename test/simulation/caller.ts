@@ -1,7 +1,8 @@
 /** Caller: what users of a host ask of it. It remembers what was promised to them and has it held against the journals. */
 
+import { isDeepStrictEqual } from "node:util";
 import { HoldfastError } from "../../src/actor/error.ts";
-import type { Continuation, Handoff, Run, RunEvent, TurnOptions } from "../../src/index.ts";
+import type { Continuation, Handoff, Run, RunEnd, RunEvent, TurnOptions } from "../../src/index.ts";
 import type { PlanBook, RunBook } from "./book.ts";
 import type { Chance } from "./chance.ts";
 import type { Host } from "./host.ts";
@@ -22,6 +23,8 @@ export interface Setting {
   readonly waiting: Waiting;
   violated(what: string): void;
   stirred(): void;
+  /** How often a store has failed as planned. */
+  failures(): number;
 }
 
 type MayFail = (code: string) => boolean;
@@ -59,6 +62,8 @@ export class Caller {
   }
 
   async #answered<T>(host: Host, what: string, act: () => Promise<T>, then: (value: T) => void, mayFail: MayFail): Promise<void> {
+    const { failures } = this.#setting;
+    const before = failures();
     try {
       const value = await act();
       this.#setting.stirred();
@@ -69,7 +74,7 @@ export class Caller {
       if (host.isCut) return;
       if (error instanceof HoldfastError && error.code === "not_owner") host.standing.robbed = true;
       if (!(error instanceof HoldfastError)) this.#setting.violated(`answer: ${what} fails with ${String(error)}`);
-      else if (NEVER.has(error.code) && !mayFail(error.code))
+      else if ((NEVER.has(error.code) && !mayFail(error.code)) || (error.code === "storage_failed" && failures() === before))
         this.#setting.violated(`answer: ${what} fails with ${error.code}: ${error.message}`);
     }
   }
@@ -115,13 +120,19 @@ export class Caller {
   #follow(host: Host, run: Run): void {
     const { id } = run;
     const isOver = () => this.#isOver(id);
-    this.#wait(host, `the end of run/${id}`, run.end(), isOver);
+    this.#wait(host, `the end of run/${id}`, run.end(), isOver, (end) =>
+      this.#claim(() => this.#isEnd(id, end), `answer: run/${id} is said to have ended ${end.kind}, and has not`),
+    );
     this.#wait(host, `the events of run/${id}`, this.#read(host, id, run.events()), isOver);
   }
 
-  #wait(host: Host, what: string, promise: Promise<unknown>, isDue: () => boolean): void {
+  /** A promise that must have settled when `isDue`, and what must hold where it is kept. */
+  #wait<T>(host: Host, what: string, promise: Promise<T>, isDue: () => boolean, then: (value: T) => void = () => {}): void {
     promise.then(
-      () => this.#setting.stirred(),
+      (value) => {
+        this.#setting.stirred();
+        if (!host.isCut) then(value);
+      },
       () => this.#setting.stirred(),
     );
     this.#setting.waiting.add(host.gen, what, promise, isDue);
@@ -160,7 +171,13 @@ export class Caller {
         const isOver = () => (this.#books.handoffs.get(id)?.ended ?? null) !== null;
         const isSealed = () => this.#books.runs.get(runId)?.seal?.handoffId === id;
         this.#wait(host, `ready of ${id}`, handoff.ready, () => isOver() || isSealed() || this.#isHeld(runId, id));
-        this.#wait(host, `sealed of ${id}`, handoff.sealed, () => isOver() || isSealed());
+        this.#wait(
+          host,
+          `sealed of ${id}`,
+          handoff.sealed,
+          () => isOver() || isSealed(),
+          (said) => this.#claim(() => isSealed() === said, `answer: ${id} is said to be ${said ? "" : "not "}sealed, and is not so`),
+        );
       },
     );
   }
@@ -195,7 +212,8 @@ export class Caller {
     const interaction = () => host.runtime.interaction(id);
     const allow = chance.of(0.5);
     const act = isDecision ? async () => interaction().decide(allow, { hash }) : async () => interaction().answer("yes", { hash });
-    this.call(host, `answer ${id}`, act, () => this.#claim(() => asked.answer !== null, `ACT-3: the answer to ${id} is lost`));
+    const isGiven = () => (isDecision ? asked.answer?.allow === allow : asked.answer?.text === "yes");
+    this.call(host, `answer ${id}`, act, () => this.#claim(isGiven, `ACT-3: the answer to ${id} is lost`));
   }
 
   check(host: Host, run: RunBook): void {
@@ -317,6 +335,11 @@ export class Caller {
   #isOver(runId: string): boolean {
     const run = this.#books.runs.get(runId);
     return run !== undefined && (run.seal !== null || run.outcome !== null);
+  }
+
+  #isEnd(runId: string, end: RunEnd): boolean {
+    const { seal, outcome } = this.#books.runs.get(runId) ?? {};
+    return end.kind === "sealed" ? seal?.successorRunId === end.seal.successorRunId : isDeepStrictEqual(outcome, end);
   }
 
   #isHeld(runId: string, id: string): boolean {

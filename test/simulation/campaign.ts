@@ -15,10 +15,17 @@ const EVENT_MS = 20;
 export function campaign(share: keyof typeof SEEDS): void {
   describe(`a simulation of ${STEPS} events`, () => {
     it.each(SEEDS[share])("of seed %i keeps every promise", { timeout: 60_000 + STEPS * EVENT_MS }, async (seed) => {
-      const { steps, sessions, runs, crashes, handoffs, entries, violations } = await simulate({ seed, steps: STEPS });
-      const played = `${sessions} sessions, ${runs} runs, ${crashes} crashes, ${handoffs} handoffs, ${entries} entries`;
-      console.log(`seed ${seed}: ${steps} events, ${played}`);
+      const { violations, ...played } = await simulate({ seed, steps: STEPS });
+      const { steps, sessions, runs, crashes, handoffs, entries } = played;
+      console.log(
+        `seed ${seed}: ${steps} events, ${sessions} sessions, ${runs} runs, ${crashes} crashes, ${handoffs} handoffs, ${entries} entries`,
+      );
       expect(violations).toEqual([]);
+      // A host that does nothing breaks no promise.
+      expect(steps).toBe(STEPS);
+      for (const what of ["runs", "crashes", "takeovers", "faults", "handoffs"] as const)
+        expect(played[what], what).toBeGreaterThanOrEqual(Math.floor(STEPS / 1000));
+      expect(entries).toBeGreaterThan(STEPS / 2);
     });
   });
 }

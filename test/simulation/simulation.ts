@@ -115,7 +115,7 @@ class Simulation {
         flushed: (runId) => oracle.flushed(runId),
       },
     };
-    this.#caller = new Caller({ oracle, waiting: this.#waiting, violated, stirred });
+    this.#caller = new Caller({ oracle, waiting: this.#waiting, violated, stirred, failures: () => this.#counts.faults });
     this.#asking = new Asking(this.#chance.split("asking"), this.#caller, oracle.ledger);
   }
 
