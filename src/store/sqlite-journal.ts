@@ -45,8 +45,7 @@ const SEARCH = `SELECT ${JOURNAL} FROM journal WHERE actor = ? AND seq > ? ORDER
 
 /** The first entry begins a chain; each later one goes where the chain ends. */
 const FIRST_HEAD = "INSERT INTO heads (actor, seq, position) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-const NEXT_HEAD = `
-UPDATE heads SET seq = ?, position = ? WHERE actor = ? AND seq = ? AND seq >= coalesce((SELECT seq FROM actors WHERE address = heads.actor), 0)`;
+const NEXT_HEAD = "UPDATE heads SET seq = ?, position = ? WHERE actor = ? AND seq = ?";
 
 /** Entries of one actor with seq > `after`, ascending, at most `limit`. */
 export function chainOf(connection: Connection, actor: string, after: number, limit: number): PlacedJournalRow[] {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it, test } from "vitest";
+import type { StoreWriter } from "../../src/actor/store.ts";
 import { Connection } from "../../src/store/connection.ts";
 import { openWritable } from "../../src/store/database.ts";
 import { openSqliteStore, type SqliteStore } from "../../src/store/sqlite.ts";
@@ -164,12 +165,16 @@ describe.each([
     });
   });
 
-  it.each([3, 51, LENGTH])("entry %i, which exists, is refused", (seq) => {
+  it.each([3, 51, LENGTH])("a step to entry %i, which exists, is refused", (seq) => {
     const file = interleaved();
     tamper(file, sql);
     within(file, (store) => {
-      const epoch = store.beginEpoch(NOW_MS);
-      expect(() => store.write(epoch, (writer) => writer.appendEntry(entryRow("m/a", seq)))).toThrow(/exists already/);
+      const step = (writer: StoreWriter) => {
+        writer.appendEntry(entryRow("m/a", seq));
+        writer.advanceActor(seq - 1, actorRow("m/a", { seq }));
+      };
+      expect(() => store.write(store.beginEpoch(NOW_MS), step)).toThrow(/exists already|is not at revision/);
+      expect(seqs(store, 0, 1000)).toEqual(from(1, LENGTH));
     });
   });
 
