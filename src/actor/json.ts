@@ -10,35 +10,41 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export const JSON_DEPTH = 100;
 
 /** The path of the first value that is not plain JSON (dotted, `$` for the whole), or undefined where all is well. */
-export function notJson(value: unknown, path = "$", depth = 0): string | undefined {
+export function notJson(value: unknown, path = "$"): string | undefined {
+  const place = oddPlace(value, 0);
+  return place === undefined ? undefined : `${path}${place}`;
+}
+
+/** The same from here: empty for the value itself. No path is made where all is well. */
+function oddPlace(value: unknown, depth: number): string | undefined {
   switch (typeof value) {
     case "string":
-      return value.isWellFormed() ? undefined : path;
+      return value.isWellFormed() ? undefined : "";
     case "boolean":
       return undefined;
     case "number":
-      return Number.isFinite(value) ? undefined : path;
+      return Number.isFinite(value) ? undefined : "";
     case "object":
       break;
     default:
-      return path;
+      return "";
   }
   if (value === null) return undefined;
-  if (depth === JSON_DEPTH) return path;
+  if (depth === JSON_DEPTH) return "";
+  const prototype = Object.getPrototypeOf(value);
   if (Array.isArray(value)) {
     // JSON drops what an array has besides its items, as the match of a regular expression does.
-    if (Object.getPrototypeOf(value) !== Array.prototype || Object.keys(value).length !== value.length) return path;
+    if (prototype !== Array.prototype || Object.keys(value).length !== value.length) return "";
     for (let index = 0; index < value.length; index++) {
-      const found = notJson(value[index], `${path}.${index}`, depth + 1);
-      if (found) return found;
+      const place = oddPlace(value[index], depth + 1);
+      if (place !== undefined) return `.${index}${place}`;
     }
     return undefined;
   }
-  const prototype = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return path;
+  if (prototype !== Object.prototype && prototype !== null) return "";
   for (const key of Object.keys(value)) {
-    const found = notJson((value as Record<string, unknown>)[key], `${path}.${key}`, depth + 1);
-    if (found) return found;
+    const place = oddPlace((value as Record<string, unknown>)[key], depth + 1);
+    if (place !== undefined) return `.${key}${place}`;
   }
   return undefined;
 }

@@ -47,6 +47,7 @@ describe("plain JSON", () => {
     ["bytes", new Uint8Array(1), "$"],
     ["a list with a hole", Object.assign([1], { length: 2 }), "$"],
     ["a list with more than its items", Object.assign([1], { index: 0 }), "$"],
+    ["a list with a hole and more than its items", Object.assign([], { 1: 1, index: 0 }), "$.0"],
     ["a list with what is none", [1, [2, undefined]], "$.1.1"],
     ["an object with what is none", { a: 1, b: { c: undefined } }, "$.b.c"],
     ["what refers to itself", circle, `$${".self".repeat(JSON_DEPTH)}`],
