@@ -83,6 +83,13 @@ export class Draft {
 
   /** Takes over what a fork did. The fork is empty after that and is used again, for each macrostep has one. */
   merge(fork: Draft): void {
+    this.#spare = fork;
+    for (const [address, known] of fork.actors) this.actors.set(address, known);
+    fork.actors.clear();
+    // Item by item: a call takes some hundred thousand arguments, and a step can tell as many actors.
+    for (const entry of fork.entries) this.entries.push(entry);
+    fork.entries.length = 0;
+    if (fork.isPlain()) return;
     for (const part of MAPS) {
       if (fork[part].size === 0) continue;
       for (const [key, value] of fork[part]) (this[part] as Map<string, unknown>).set(key, value);
@@ -90,7 +97,6 @@ export class Draft {
     }
     for (const part of LISTS) {
       if (fork[part].length === 0) continue;
-      // Item by item: a call takes some hundred thousand arguments, and a step can tell as many actors.
       for (const one of fork[part]) (this[part] as unknown[]).push(one);
       fork[part].length = 0;
     }
@@ -100,7 +106,6 @@ export class Draft {
       for (const one of fork[part]) (this[part] as Set<unknown>).add(one);
       fork[part].clear();
     }
-    this.#spare = fork;
   }
 
   actor(address: string): Known | undefined {
