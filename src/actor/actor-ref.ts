@@ -13,7 +13,7 @@ import { hasMigration, migrate } from "./migration.ts";
 import { remove } from "./retention.ts";
 import type { ActorRow } from "./store.ts";
 import { type Fact, hydrate, wouldTake } from "./transition.ts";
-import type { Expectation } from "./work.ts";
+import type { Expectation, Work } from "./work.ts";
 
 /** `accepted`: in the journal as `seq`. `ignored`: the machine takes no notice now; nothing was written. `refused`: not a fit event. */
 export type Answer<Machine extends AnyStateMachine = AnyStateMachine> =
@@ -57,22 +57,28 @@ export class ActorRef<Machine extends AnyStateMachine = AnyStateMachine> {
    * `machine_unknown` or `input_invalid` where the machine failed on it, the last two for an actor that it would create; and with
    * `storage_failed` or `closed`. Nothing was written then.
    */
-  async send(event: EventFrom<Machine>, options: SendOptions = {}): Promise<Answer<Machine>> {
-    const { key, expect } = options;
+  send(event: EventFrom<Machine>, options: SendOptions = {}): Promise<Answer<Machine>> {
+    try {
+      return this.#source.submit(this.#workOf(event, options)) as Promise<Answer<Machine>>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #workOf(event: EventFrom<Machine>, { key, expect }: SendOptions): Work {
     if (key !== undefined && (typeof key !== "string" || key.length === 0 || key.length > ID_LIMIT || !key.isWellFormed()))
       throw engineError("input_invalid", `a key has 1 to ${ID_LIMIT} characters, all well formed`, { details: { path: "key" } });
     // Here and now, for what was given may be changed before its commit.
     const checked = checkEvent(this.#source.registration, event, "outside");
     const unfit = key === undefined ? undefined : notJson(event);
-    const answer = await this.#source.submit({
+    return {
       kind: "event",
       to: this.address,
       event,
       checked,
       ...(key === undefined ? {} : { key, ...(unfit === undefined ? { digest: sha256(canonical(event)) } : { unfit }) }),
       ...(expect === undefined ? {} : { expect }),
-    });
-    return answer as Answer<Machine>;
+    };
   }
 
   /**
