@@ -186,20 +186,22 @@ export class Cascade {
   }
 
   /** The whole snapshot is written with each step, so a large one makes every step dear. */
-  #checkSize(address: string, registration: Registration, snapshot: AnyMachineSnapshot): void {
+  #textOf(address: string, registration: Registration, snapshot: AnyMachineSnapshot): string {
     const { limit, warnAt, warn } = this.#rules.size;
-    const size = dehydrate(registration, snapshot).length;
+    const text = dehydrate(registration, snapshot);
+    const size = text.length;
     if (size > limit)
       throw engineError("context_too_large", `${address} would have a snapshot of ${size} characters; ${limit} are allowed`, {
         details: { actor: address },
       });
     if (size > warnAt) warn(address, size);
+    return text;
   }
 
   #record(message: Message, registration: Registration, before: Live | undefined, outcome: Outcome, seq: number): void {
     const { to: address, event, cause } = message;
     const { epoch } = this.#draft.ground;
-    if (outcome.snapshot !== before?.snapshot) this.#checkSize(address, registration, outcome.snapshot);
+    const text = outcome.snapshot === before?.snapshot ? before.text : this.#textOf(address, registration, outcome.snapshot);
     const entry = this.#draft.append(address, before ?? { seq: 0, hash: NO_HASH }, {
       atMs: this.atMs,
       version: registration.version,
@@ -226,6 +228,7 @@ export class Cascade {
       registration,
       definition: registration.definition,
       snapshot: outcome.snapshot,
+      text,
       seq,
       hash: entry.hash,
       epoch: before?.epoch ?? epoch,

@@ -198,7 +198,7 @@ function rowOf(live: Live): ActorRow {
     state: stateName(snapshot.value),
     seq: live.seq,
     hash: live.hash,
-    snapshot: dehydrate(registration, snapshot),
+    snapshot: live.text ?? dehydrate(registration, snapshot),
     epoch: live.epoch,
     createdMs: live.createdMs,
     updatedMs: live.updatedMs,

@@ -15,6 +15,8 @@ export interface Live {
   /** Digest of the definition that wrote its row. */
   readonly definition: string;
   readonly snapshot: AnyMachineSnapshot;
+  /** The snapshot as its row has it, where that was made already. */
+  readonly text: string | undefined;
   readonly seq: number;
   readonly hash: string;
   readonly epoch: number;

@@ -105,7 +105,7 @@ function renewed(draft: Draft, registration: Registration, row: ActorRow, folded
   replaceRows(draft.timers, stored.timers, timers);
   const { definition } = registration;
   const live: Live = {
-    ...{ kind: "live", address, id, registration, definition, snapshot: folded.snapshot as Live["snapshot"], seq, hash },
+    ...{ kind: "live", address, id, registration, definition, snapshot: folded.snapshot as Live["snapshot"], text: undefined, seq, hash },
     ...{ epoch, createdMs, updatedMs, effects, timers },
   };
   draft.actors.set(address, live);

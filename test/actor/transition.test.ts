@@ -246,6 +246,41 @@ describe("a machine", () => {
   });
 });
 
+describe("the text of a snapshot", () => {
+  it("is XState's own form of it", () => {
+    const events = { next: nothing, leave: nothing, back: nothing, end: nothing };
+    const machine = setup({
+      schemas: { input: nothing, context: z.strictObject({ n: z.number() }), events, facts: {} } as never,
+    }).createMachine({
+      id: "walk",
+      version: "1",
+      context: { n: 0 },
+      initial: "here",
+      output: { done: true },
+      states: {
+        here: { on: { next: "there" } },
+        there: {
+          initial: "near",
+          states: { near: { on: { next: "far" } }, far: {}, last: { type: "history" } },
+          on: { leave: "away", end: "over" },
+        },
+        away: { on: { back: "there.last" } },
+        over: { type: "final" },
+      },
+    } as never);
+    const registration = register(machine as unknown as AnyStateMachine);
+    const seen = [start(registration, {}, stamp, plain).snapshot];
+    for (const type of ["next", "next", "leave", "back", "end"])
+      seen.push(take(registration, seen.at(-1) as AnyMachineSnapshot, { type }, stamp, plain).snapshot);
+    expect(seen.map(({ value }) => stateName(value))).toEqual(["here", "there.near", "there.far", "away", "there.far", "over"]);
+    for (const one of seen) {
+      const text = JSON.stringify(registration.machine.getPersistedSnapshot(one));
+      expect(dehydrate(registration, one)).toBe(text);
+      expect(dehydrate(registration, hydrate(registration, text))).toBe(text);
+    }
+  });
+});
+
 describe("why an event is refused", () => {
   const reason = (refusal?: () => unknown) => {
     const registration = odd({}, refusal ? { refusal } : {});
