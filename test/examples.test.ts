@@ -1,8 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
+const EXAMPLES = join(import.meta.dirname, "../docs/examples");
 const argv = process.argv;
 let root: string;
 let lines: string[];
@@ -22,22 +24,44 @@ afterEach(() => {
 
 /** Lines of an example as the pages show it. */
 function linesOf(example: string): number {
-  const text = readFileSync(join(import.meta.dirname, "../docs/examples", example), "utf8");
+  const text = readFileSync(join(EXAMPLES, example), "utf8");
   return (text.split("// ---")[1] ?? "").trim().split("\n").length;
 }
 
-/** Runs the tests that a program declares for node:test, one after the other, and gives their names. */
-async function proved(load: () => Promise<unknown>): Promise<string[]> {
-  const tests: [string, () => Promise<void>][] = [];
-  const declared = { describe: (_: string, body: () => void) => body(), test: (...one: (typeof tests)[0]) => void tests.push(one) };
+type Test = readonly [name: string, body: () => Promise<void>];
+
+/** The tests that a program declares for node:test. */
+async function declaredBy(load: () => Promise<unknown>): Promise<Test[]> {
+  const tests: Test[] = [];
+  const declared = { describe: (_: string, body: () => void) => body(), test: (...one: Test) => void tests.push(one) };
   vi.doMock("node:test", () => ({ ...declared, default: declared }));
   try {
     await load();
-    for (const [, body] of tests) await body();
   } finally {
     vi.doUnmock("node:test");
   }
+  return tests;
+}
+
+/** Runs the tests that a program declares, one after the other, and gives their names. */
+async function proved(load: () => Promise<unknown>): Promise<string[]> {
+  const tests = await declaredBy(load);
+  for (const [, body] of tests) await body();
   return tests.map(([name]) => name);
+}
+
+/** What the tests of an example say that fail, in a copy of all examples in which one text of one file is another. */
+async function failuresOf(example: string, file: string, text: string, other: string): Promise<string[]> {
+  const place = join(root, "examples");
+  cpSync(EXAMPLES, place, { recursive: true });
+  symlinkSync(join(import.meta.dirname, "../node_modules"), join(root, "node_modules"));
+  const right = readFileSync(join(place, file), "utf8");
+  expect(right.split(text)).toHaveLength(2);
+  writeFileSync(join(place, file), right.replace(text, other));
+  const failures: string[] = [];
+  for (const [name, body] of await declaredBy(() => import(pathToFileURL(join(place, example)).href)))
+    await body().catch((error: Error) => void failures.push(`${name}: ${error.message}: ${(error.cause as Error).message}`));
+  return failures;
 }
 
 describe("the examples in docs", () => {
@@ -108,6 +132,18 @@ describe("the examples in docs", () => {
         "at least once: a card that is charged again under the same key is charged once",
         "at most once: a letter is never posted twice, and is unsure only where the process died",
       ]),
+    );
+  });
+
+  // The process that dies there had done the work, and the next one does not know.
+  const UNKNOWN = ["commit.before", "commit.inside", "effect.after"];
+  it.each([
+    ["a card that is charged without a look at its key", "at least once", "handler-proof.ts", "if (!isCharged) ", ""],
+    ["a letter that may be posted again", "at most once", "letter.ts", 'delivery: "at_most_once"', 'delivery: "at_least_once"'],
+  ])("fail where a handler breaks its promise, and say at which point the process died: %s", async (_, delivery, ...change) => {
+    const failures = await failuresOf("handler-proof.ts", ...change);
+    expect(failures).toEqual(
+      UNKNOWN.map((point) => expect.stringMatching(RegExp(`^${delivery}: .* killed at ${point}, .*(posted 2 times|\\+ {3}10)`, "s"))),
     );
   });
 
