@@ -1,5 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { assign, setup } from "xstate";
+import { z } from "zod";
 import { type PathOptions, pathsFor } from "../../src/testing/index.ts";
 import { reachable, sourceFile } from "../../tools/architecture/scan.ts";
 import { EXPLORED } from "../machines/paths/index.ts";
@@ -117,6 +119,34 @@ describe("the paths of a machine", () => {
   it("take for one state what `serialize` does not tell apart", () => {
     const counted = { ...options, serialize: () => "" };
     expect(pathsFor(order, counted).paths.length).toBeLessThan(found.paths.length);
+  });
+
+  it("go on from the first of several states that `serialize` does not tell apart", () => {
+    const jar = setup({
+      schemas: {
+        input: z.object({}),
+        context: z.object({ paid: z.number() }),
+        events: { pay: z.object({}), open: z.object({}) },
+        facts: {},
+      },
+      types: {} as { context: { paid: number } },
+      guards: { isFull: ({ context }) => context.paid >= 10 },
+    }).createMachine({
+      ...{ id: "jar", version: "1", context: { paid: 0 }, initial: "shut" },
+      states: {
+        shut: {
+          on: { pay: { actions: assign({ paid: ({ context }) => context.paid + 5 }) }, open: { guard: "isFull", target: "opened" } },
+        },
+        opened: { type: "final" },
+      },
+    });
+    const exploredBy = (told: (paid: number) => unknown) =>
+      pathsFor(jar, {
+        ...{ input: {}, events: [{ type: "pay" }, { type: "open" }] },
+        serialize: ({ context }) => JSON.stringify(told(context.paid)),
+      });
+    expect(exploredBy((paid) => paid >= 10).uncovered).toContain("guard isFull never says yes");
+    expect(exploredBy((paid) => Math.min(paid, 10))).toMatchObject({ uncovered: [], isComplete: true });
   });
 
   it.each([
