@@ -106,6 +106,11 @@ describe("the examples in docs", () => {
     expect(lines).toEqual(["rejected: storage_failed", "charged 2 times under 1 key", "verified: true"]);
   });
 
+  it("take time, ids and chance from the stamp", async () => {
+    await import("../docs/examples/ticket.ts");
+    expect(lines).toEqual(['{"openedMs":1767225600000,"waitedMs":90000,"answerId":"ticket/seven:2","desk":1}', "verified: true"]);
+  });
+
   it("prove an order with its crash matrix, in under 20 lines", async () => {
     const names = await proved(() => import("../docs/examples/order-proof.ts"));
     expect(names).toEqual([

@@ -193,7 +193,8 @@ export const ENGINE_CODES = {
     retryable: false,
     failure: true,
     cause: "A guard, an assign or a params function of the machine threw while it took the event (ACT-7). Nothing was written.",
-    remedy: "Correct the machine; `cause` carries the original error.",
+    remedy:
+      "Correct the machine; `cause` carries the original error. Time, ids and chance are taken from the event's stamp, as `docs/guides/supported.md` shows.",
   },
   machine_unknown: {
     retryable: false,
