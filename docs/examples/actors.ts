@@ -18,7 +18,7 @@ const answer = await seventeen.send({ type: "order.pay" }, { key: "pay-1" }); //
 const paid = await seventeen.waitFor((snapshot) => snapshot.matches("paid"));
 console.log(answer.kind, "·", paid.context.receipt);
 
-for await (const entry of seventeen.watch()) console.log(entry.seq, entry.event.type); // committed entries, resumable from any seq
+for await (const entry of seventeen.watch()) console.log(entry.seq, entry.event.type); // ends with a final actor's last entry
 console.log("verified:", actors.verify().ok); // every event folded through the machine again
 
 await actors.close();

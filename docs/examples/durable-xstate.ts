@@ -46,6 +46,6 @@ await ada.waitFor((snapshot) => snapshot.matches({ trying: "reminded" }));
 clock.advance(2 * DAY_MS); // day 14: the trial ends
 await ada.waitFor((snapshot) => snapshot.matches("paid"));
 
-for await (const entry of ada.watch()) console.log(entry.seq, entry.event.type);
+for await (const entry of ada.watch()) console.log(entry.seq, entry.event.type); // ends, for the trial is final
 console.log("verified:", after.verify().ok);
 await after.close();
