@@ -8,6 +8,7 @@
 
 import { cpus, loadavg, tmpdir } from "node:os";
 import { parseArgs } from "node:util";
+import { helpWith } from "../tools/command.ts";
 import type { Section } from "./bench.ts";
 import { Faults } from "./fault.ts";
 import { Figures } from "./figure.ts";
@@ -112,5 +113,6 @@ function parsed(): Options | undefined {
   }
 }
 
+helpWith("usage: npm run bench [-- [--json] [--quick] [--only NAME[,NAME]] [--check] [--dir DIR]]");
 const chosen = parsed();
 if (chosen) await bench(chosen);

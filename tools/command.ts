@@ -51,6 +51,13 @@ export function run(program: string, args: readonly string[], options: Options =
   return { ok: code === 0, code, output: `${stdout}${stderr}`.trim(), stdout, stderr };
 }
 
+/** Where `--help` is asked for, says how a program of this checkout is called, and ends it with exit code 0. */
+export function helpWith(usage: string): void {
+  if (!process.argv.slice(2).includes("--help")) return;
+  console.log(usage);
+  process.exit();
+}
+
 /** The whole number that a text says; undefined where it says none from `least` on. */
 export function wholeNumber(text: string, least: number): number | undefined {
   const value = Number(text);

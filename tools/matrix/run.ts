@@ -12,6 +12,7 @@ import { endContenders } from "../../test/scenarios/matrix/contender.ts";
 import { paths } from "../../test/scenarios/matrix/path.ts";
 import { gaps, type Result, ROWS, ROWS_IN_ALL, runRow } from "../../test/scenarios/matrix/run.ts";
 import { endWorlds } from "../../test/scenarios/world.ts";
+import { helpWith } from "../command.ts";
 import { lineOf, lines, titles, totalOf } from "./report.ts";
 
 /** Largest `--repeat`. */
@@ -84,4 +85,5 @@ async function main(): Promise<void> {
   }
 }
 
+helpWith("usage: npm run -s matrix [-- [--row N] [--repeat N] [--json]]");
 await main();

@@ -10,7 +10,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { machines } from "../../machines/index.ts";
-import { ROOT } from "../command.ts";
+import { helpWith, ROOT } from "../command.ts";
 import { judge, stale, type Verdict } from "./judge.ts";
 import { mutantsOf } from "./mutant.ts";
 import { page, text } from "./report.ts";
@@ -63,4 +63,5 @@ async function main(): Promise<void> {
   process.exitCode = (await mutate(chosen)) ? 0 : 1;
 }
 
+helpWith("usage: npm run mutate [-- [--machine M] [--only ID] [--json]]");
 await main();

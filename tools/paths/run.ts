@@ -5,21 +5,25 @@
  */
 
 import { parseArgs } from "node:util";
-import { ROOT } from "../command.ts";
+import { table } from "../../src/cli/table.ts";
+import { helpWith, ROOT } from "../command.ts";
 import { apply, changes } from "../docs/generate.ts";
 import { loadSource } from "../docs/source.ts";
 import { explored } from "./explored.ts";
+
+const USAGE = "usage: npm run paths [-- --json]";
 
 /** True for `--json`. Ends the process where something else is asked for. */
 function asksForJson(): boolean {
   try {
     return parseArgs({ options: { json: { type: "boolean", default: false } } }).values.json;
   } catch (error) {
-    process.stderr.write(`paths: ${(error as Error).message}\nusage: npm run paths [-- --json]\n`);
+    process.stderr.write(`paths: ${(error as Error).message}\n${USAGE}\n`);
     process.exit(2);
   }
 }
 
+helpWith(USAGE);
 const isJson = asksForJson();
 const found = explored();
 const rows = found.map(({ machine, states, transitions, guards, paths, uncovered, withoutWay }) => ({
@@ -33,9 +37,12 @@ apply(
 if (isJson) console.log(JSON.stringify(rows, null, 2));
 else {
   const columns = ["machine", "states", "transitions", "guards", "paths"] as const;
-  const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => String(row[column]).length)));
-  const line = (cells: readonly (string | number)[]) => cells.map((cell, index) => String(cell).padEnd(widths[index] ?? 0)).join("  ");
-  console.log([line(columns), ...rows.map((row) => line(columns.map((column) => row[column])))].join("\n"));
+  console.log(
+    table(
+      columns,
+      rows.map((row) => columns.map((column) => `${row[column]}`)),
+    ).join("\n"),
+  );
   const uncovered = rows.flatMap(({ machine, uncovered }) => uncovered.map((one) => `${machine}: ${one}`));
   console.log(uncovered.length === 0 ? "\nuncovered: nothing" : `\nuncovered:\n${uncovered.join("\n")}`);
 }

@@ -7,9 +7,9 @@ import { parseArgs } from "node:util";
 import { plural } from "../../src/agent/count.ts";
 import { BROKEN } from "../../test/simulation/sabotage.ts";
 import { type Report, simulate } from "../../test/simulation/simulation.ts";
-import { wholeNumber } from "../command.ts";
+import { helpWith, wholeNumber } from "../command.ts";
 
-const USAGE = `npm run simulate -- [--seed N] [--steps M] [--store memory|sqlite] [--break ${Object.keys(BROKEN).join("|")}] [--json]`;
+const USAGE = `usage: npm run simulate -- [--seed N] [--steps M] [--store memory|sqlite] [--break ${Object.keys(BROKEN).join("|")}] [--json]`;
 const STEPS = 10_000;
 
 interface Arguments {
@@ -76,4 +76,5 @@ async function main(): Promise<number> {
   return report.violations.length > 0 ? 1 : 0;
 }
 
+helpWith(USAGE);
 process.exitCode = await main();
