@@ -19,6 +19,7 @@ beforeEach(() => {
 afterEach(() => {
   process.argv = argv;
   vi.restoreAllMocks();
+  vi.unstubAllEnvs();
   rmSync(root, { recursive: true, force: true });
 });
 
@@ -150,6 +151,18 @@ describe("the examples in docs", () => {
     expect(failures).toEqual(
       UNKNOWN.map((point) => expect.stringMatching(RegExp(`^${delivery}: .* killed at ${point}, .*(posted 2 times|\\+ {3}10)`, "s"))),
     );
+  });
+
+  it("prove by a process that is killed that a charge is made again", async () => {
+    // The child is a process of its own, which knows the package by its name only once it is built.
+    const source = (path: string) => pathToFileURL(join(import.meta.dirname, "..", path)).href;
+    const sources = { "holdfast/actors": source("src/actors.ts"), "holdfast/testing": source("src/testing/index.ts") };
+    const hooks = `import { registerHooks } from "node:module";
+      const sources = ${JSON.stringify(sources)};
+      registerHooks({ resolve: (name, context, next) => next(sources[name] ?? name, context) });`;
+    vi.stubEnv("NODE_OPTIONS", `--import=data:text/javascript,${encodeURIComponent(hooks)}`);
+    const names = await proved(() => import("../docs/examples/kill-proof.ts"));
+    expect(names).toEqual(["a charge whose process was killed with its result is made again, under the same key"]);
   });
 
   it("prove that a backend keeps its contract, in under 20 lines", async () => {
