@@ -21,6 +21,7 @@ import type { Rules } from "./rules.ts";
 import { dehydrate, type EngineEvent, isFinal, type Outcome, type Request, refusalOf, start, take } from "./transition.ts";
 import { CREATION } from "./xstate-event.ts";
 
+type Pending = Pick<Live, "effects" | "timers">;
 type Creation = Omit<Extract<Request, { type: "create" }>, "type">;
 
 /** An event on its way to an actor. */
@@ -211,16 +212,7 @@ export class Cascade {
       facts: outcome.facts,
       actions: outcome.requests,
     });
-    const done = { registration, actor: address, seq, atMs: this.atMs, outcome };
-    const settled = cause.kind === "result" ? cause.effect : undefined;
-    const { effects, opened, closed, aborted } = settleEffects({ ...done, epoch, settled, before: before?.effects ?? [] });
-    for (const key of closed) this.#draft.effects.set(key, null);
-    for (const row of opened) this.#draft.effects.set(row.key, row);
-    for (const key of aborted) this.#draft.aborts.push(key);
-    const fired = cause.kind === "timer" ? cause.timer : undefined;
-    const timed = settleTimers({ ...done, settled: fired, before: before?.timers ?? [] });
-    for (const key of timed.closed) this.#draft.timers.set(key, null);
-    for (const row of timed.opened) this.#draft.timers.set(row.key, row);
+    const { effects, timers } = this.#settle(message, registration, before, outcome, seq);
     this.#draft.actors.set(address, {
       kind: "live",
       address,
@@ -235,8 +227,26 @@ export class Cascade {
       createdMs: before?.createdMs ?? this.atMs,
       updatedMs: this.atMs,
       effects,
-      timers: timed.timers,
+      timers,
     });
+  }
+
+  /** The actor's effects and timers behind a transition; what opens and ends is noted. */
+  #settle({ to: actor, cause }: Message, registration: Registration, before: Live | undefined, outcome: Outcome, seq: number): Pending {
+    const { effects = [], timers = [] } = before ?? {};
+    if (effects.length + timers.length + outcome.requests.length === 0) return { effects, timers };
+    const draft = this.#draft;
+    const done = { registration, actor, seq, atMs: this.atMs, outcome };
+    const settled = cause.kind === "result" ? cause.effect : undefined;
+    const worked = settleEffects({ ...done, epoch: draft.ground.epoch, settled, before: effects });
+    for (const key of worked.closed) draft.effects.set(key, null);
+    for (const row of worked.opened) draft.effects.set(row.key, row);
+    for (const key of worked.aborted) draft.aborts.push(key);
+    const fired = cause.kind === "timer" ? cause.timer : undefined;
+    const timed = settleTimers({ ...done, settled: fired, before: timers });
+    for (const key of timed.closed) draft.timers.set(key, null);
+    for (const row of timed.opened) draft.timers.set(row.key, row);
+    return { effects: worked.effects, timers: timed.timers };
   }
 
   /** What does not fit is the sender's fault, and found here, while it takes its event. */

@@ -61,9 +61,18 @@ export class Draft {
   renew(ground: Ground): this {
     this.ground = ground;
     if (this.#spare) this.#spare.ground = ground;
-    for (const part of [...MAPS, ...SETS, ...OWN]) if (this[part].size > 0) this[part].clear();
+    for (const part of [...MAPS, ...SETS, ...OWN]) if (this[part].size > 0) this.#empty(part);
     for (const part of LISTS) if (this[part].length > 0) this[part].length = 0;
     return this;
+  }
+
+  /**
+   * Puts a new collection in the place of a used one. To clear it would be the same, but for V8's collector: a table that was cleared
+   * refers to the one in its place, and once it is among the old it keeps all that come after it alive.
+   */
+  #empty(part: (typeof MAPS)[number] | (typeof SETS)[number] | (typeof OWN)[number]): void {
+    const own = this as unknown as Record<string, Map<unknown, unknown> | Set<unknown>>;
+    own[part] = own[part] instanceof Map ? new Map() : new Set();
   }
 
   /** True where nothing but entries and the snapshots behind them is to be written. */
@@ -85,7 +94,7 @@ export class Draft {
   merge(fork: Draft): void {
     this.#spare = fork;
     for (const [address, known] of fork.actors) this.actors.set(address, known);
-    fork.actors.clear();
+    fork.#empty("actors");
     // Item by item: a call takes some hundred thousand arguments, and a step can tell as many actors.
     for (const entry of fork.entries) this.entries.push(entry);
     fork.entries.length = 0;
@@ -93,7 +102,7 @@ export class Draft {
     for (const part of MAPS) {
       if (fork[part].size === 0) continue;
       for (const [key, value] of fork[part]) (this[part] as Map<string, unknown>).set(key, value);
-      fork[part].clear();
+      fork.#empty(part);
     }
     for (const part of LISTS) {
       if (fork[part].length === 0) continue;
@@ -104,7 +113,7 @@ export class Draft {
     for (const part of SETS) {
       if (fork[part].size === 0) continue;
       for (const one of fork[part]) (this[part] as Set<unknown>).add(one);
-      fork[part].clear();
+      fork.#empty(part);
     }
   }
 
