@@ -8,6 +8,7 @@
 import assert from "node:assert/strict";
 import type { ActorRef } from "../actor/actor-ref.ts";
 import { HoldfastError } from "../actor/error.ts";
+import { inflated } from "../actor/journal.ts";
 import type { Json } from "../actor/json.ts";
 import { dehydrate, stateName } from "../actor/transition.ts";
 import { plural } from "../agent/count.ts";
@@ -69,15 +70,19 @@ export async function compare(stage: Stage, { watched, address }: Model, state: 
   const row = stage.store.actor(address);
   assert.ok(row, `${when}: there is no actor ${address}`);
   const page = { limit: 1000 };
+  const [entry] = stage.store.journal(address, { after: state.seq - 1, limit: 1 });
   const stored = {
+    event: state.event && entry && (JSON.parse(inflated(stage.store, entry).event) as unknown),
     state: row.state,
     seq: row.seq,
     snapshot: JSON.parse(row.snapshot) as unknown,
     effects: stage.store.effects({ actor: address }, page).map(({ key, name, params, state }) => ({ key, name, params, state })),
     timers: stage.store.timers({ actor: address }, page).map(({ key, id, dueMs }) => ({ key, id, dueMs })),
     quarantine: row.quarantine,
+    askedToStop: stage.askedToStop(open),
   };
   const modelled: typeof stored = {
+    event: state.event,
     state: stateName(state.snapshot.value),
     seq: state.seq,
     snapshot: JSON.parse(dehydrate(registration, state.snapshot)),
@@ -89,6 +94,7 @@ export async function compare(stage: Stage, { watched, address }: Model, state: 
     })),
     timers: state.timers.map(({ key, id, dueMs }) => ({ key, id, dueMs })),
     quarantine: null,
+    askedToStop: open.filter((key) => state.aborting.has(key)),
   };
   assert.deepEqual(stored, modelled, `${when}: what is stored is not what the machine says`);
   assert.ok(stage.isAtWork(open), `${when}: an open effect has no handler at work`);

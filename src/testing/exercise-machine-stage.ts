@@ -85,6 +85,7 @@ function absentee({ id, schemas, config }: AnyStateMachine, supervisor: string):
 export type Calls = Map<string, { readonly name: string; readonly times: number }>;
 
 interface Waiting {
+  readonly signal: AbortSignal;
   resolve(output: unknown): void;
   reject(error: unknown): void;
 }
@@ -133,9 +134,9 @@ export class Stage {
     const { machine, others, effects } = this.cast;
     const handler =
       (name: string): EffectHandler =>
-      ({ key }) => {
+      ({ key, signal }) => {
         this.calls.set(key, { name, times: (this.calls.get(key)?.times ?? 0) + 1 });
-        return new Promise((resolve, reject) => this.#waiting.set(key, { resolve, reject }));
+        return new Promise((resolve, reject) => this.#waiting.set(key, { signal, resolve, reject }));
       };
     this.#engine = await openEngine(this.faults.around(this.store), {
       machines: [machine, ...others.values()],
@@ -177,6 +178,11 @@ export class Stage {
   /** True where the handlers of these effects are at work. */
   isAtWork(keys: readonly string[]): boolean {
     return keys.every((key) => this.#waiting.has(key));
+  }
+
+  /** Those of these effects whose handlers' signals say that they shall stop. */
+  askedToStop(keys: readonly string[]): string[] {
+    return keys.filter((key) => this.#waiting.get(key)?.signal.aborted);
   }
 
   /** Sets an actor aside by damaging its row; it is made first where there is none. */

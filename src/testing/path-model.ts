@@ -149,7 +149,7 @@ export class Model {
     const { registration } = this.watched;
     const outcome = take(registration, state.snapshot, event, stampOf(this.address, state.seq + 1, state.nowMs), purityTrap);
     if (!outcome.taken && ended.settled === undefined && ended.fired === undefined) return state;
-    const after = this.#settle(state, outcome, ended);
+    const after = this.#settle({ ...state, event }, outcome, ended);
     const unreached = new Set(outcome.requests.flatMap((one) => (one.type === "deliver" && state.aside.has(one.to) ? [one.to] : [])));
     return [...unreached].reduce((told, actor) => this.#tell(told, quarantined(actor)), after);
   }

@@ -91,7 +91,7 @@ function outcomes(registration: Registration, state: ModelState, row: EffectRow,
     for (const { event, ...which } of given(done))
       found.push({ outcome: { kind: "done", output: (event.output ?? null) as Json }, ...which });
   if (failed !== undefined) {
-    const errors = given(failed).map(({ event, ...which }) => ({ error: (event.error ?? SCRIPTED) as typeof SCRIPTED, ...which }));
+    const errors = given(failed).map(({ event, ...which }) => ({ error: asThrown(event.error), ...which }));
     for (const { error, ...which } of errors.length > 0 ? errors : [{ error: SCRIPTED }])
       found.push({ outcome: { kind: "failed", error }, ...which });
   }
@@ -99,6 +99,12 @@ function outcomes(registration: Registration, state: ModelState, row: EffectRow,
   const isOnce = registration.effects.get(row.name)?.delivery === "at_most_once";
   if (isOnce && registration.schemas.events["effect.unknown"]) found.push({ outcome: { kind: "unknown" } });
   return found;
+}
+
+/** All that the engine tells of an error. */
+function asThrown(error: unknown): typeof SCRIPTED {
+  const { code, message } = (error ?? SCRIPTED) as typeof SCRIPTED;
+  return { code, message };
 }
 
 /**

@@ -1,14 +1,16 @@
 /** Path state: what the model of a path knows of its actor. */
 
 import type { AnyMachineSnapshot } from "xstate";
+import type { EngineEvent } from "../actor/event.ts";
 import type { EffectRow, TimerRow } from "../actor/store.ts";
 import type { Trace } from "./path-trace.ts";
 
 /** What is known of the actor. Never changed in place. */
 export interface ModelState {
   readonly snapshot: AnyMachineSnapshot;
-  /** Its last journal entry. */
+  /** Its last journal entry, and the event of that; none is looked at of the creation. */
   readonly seq: number;
+  readonly event?: EngineEvent;
   readonly nowMs: number;
   readonly epoch: number;
   readonly effects: readonly EffectRow[];

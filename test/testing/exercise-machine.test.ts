@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import type { AnyStateMachine } from "xstate";
 import { type ExerciseOptions, exerciseMachine, pathsFor } from "../../src/testing/index.ts";
+import { failing } from "./failing.ts";
 import { orderOf, parcel } from "./order.ts";
 import { endless, sumOf } from "./timed.ts";
 import { ward } from "./ward.ts";
@@ -24,16 +24,6 @@ const noting = (name: string, body: () => Promise<void>) => {
 };
 const given = { ...options, crashes: 40, faults: 8, tell: (line: string) => void told.push(line) };
 const done = exerciseMachine(order, given, { describe, test: noting });
-
-/** The tests that fail, with what they say. */
-async function failing(machine: AnyStateMachine, given: ExerciseOptions): Promise<Record<string, string>> {
-  const tests: [string, () => Promise<void>][] = [];
-  const quiet = given && { tell: () => {}, ...given };
-  exerciseMachine(machine, quiet, { describe: (_, body) => body(), test: (name, body) => void tests.push([name, body]) });
-  const failed: Record<string, string> = {};
-  for (const [name, body] of tests) await body().catch((error: Error) => (failed[name] = error.message));
-  return failed;
-}
 
 const few = { ...options, paths: 1, crashes: 0, faults: 0 } as ExerciseOptions;
 
