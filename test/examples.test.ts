@@ -120,8 +120,8 @@ describe("the examples in docs", () => {
       "has paths that cover all of its 3 transitions, and its 0 guards both ways",
       "path 1: order.pay, chargeCard done",
       "path 2: order.pay, chargeCard failed",
-      "a failing store, on order.pay, chargeCard done",
-      "a failing store, on order.pay, chargeCard failed",
+      "a failing store on path 1: order.pay, chargeCard done",
+      "a failing store on path 2: order.pay, chargeCard failed",
       "tells what was covered: 2 of 2 paths, a crash before, inside and after each commit, a failing store on 2 paths",
     ]);
     expect(lines).toEqual([

@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { compare, type ModelStates, verifyStage } from "./exercise-machine-path.ts";
-import { type Calls, type Cast, Stage } from "./exercise-machine-stage.ts";
+import { type Calls, type Cast, removeDatabase, Stage } from "./exercise-machine-stage.ts";
 import type { Model } from "./path-model.ts";
 
 /** The moment of a crash, and what it leaves. */
@@ -22,7 +22,8 @@ export interface Image {
 
 /** Takes images of a stage, of the moments that are wanted. */
 export class Camera {
-  readonly images: Image[] = [];
+  #images: Image[] = [];
+  #count = 0;
   readonly #stage: Stage;
   readonly #folder: string;
   readonly #isWanted: () => boolean;
@@ -40,12 +41,22 @@ export class Camera {
     this.#isOn = isOn;
   }
 
+  /** Gives each image that was taken since, and deletes it afterwards: a long path would fill the disk with them. */
+  async develop(body: (image: Image) => Promise<void>): Promise<void> {
+    const images = this.#images;
+    this.#images = [];
+    for (const image of images) {
+      await body(image);
+      removeDatabase(image.file);
+    }
+  }
+
   #take(phase: Image["phase"]): void {
     if (!this.#isOn || !this.#isWanted()) return;
-    const file = join(this.#folder, `crash-${this.images.length}.db`);
+    const file = join(this.#folder, `crash-${this.#count++}.db`);
     this.#stage.copyTo(file);
     const { clock, calls, damaged } = this.#stage;
-    this.images.push({ phase, file, nowMs: clock.now(), calls: new Map(calls), damaged: new Set(damaged) });
+    this.#images.push({ phase, file, nowMs: clock.now(), calls: new Map(calls), damaged: new Set(damaged) });
   }
 }
 

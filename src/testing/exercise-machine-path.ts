@@ -24,6 +24,8 @@ export interface Driving {
   readonly from: number;
   /** Called before each of these moves. */
   readonly onMove?: (index: number) => void;
+  /** Called after each of these moves, when engine and model agree. */
+  readonly onRest?: (states: ModelStates) => Promise<void>;
   /** True: the store fails in every way at each of these moves, before it happens. */
   readonly faults?: boolean;
 }
@@ -43,13 +45,16 @@ export async function drive(stage: Stage, model: Model, path: MachinePath, drivi
   driving.from < 0 && driving.onMove?.(-1);
   const play = new Play(stage, model, driving.faults === true);
   let state = await play.create(path.input, driving.from < 0);
+  if (driving.from < 0) await driving.onRest?.(play.states);
   for (let index = 0; index < path.moves.length; index++) {
     const [move, next] = path.moves.slice(index, index + 2) as [Move, Move | undefined];
-    const isFresh = index >= driving.from;
-    if (isFresh) driving.onMove?.(index);
     const isRaced = next?.kind === "outcome" && next.raced === true;
+    // A race is new with its outcome: the move before it may have been another path's.
+    const isFresh = index + (isRaced ? 1 : 0) >= driving.from;
+    if (isFresh) driving.onMove?.(index);
     state = isRaced ? await play.race(state, move, next) : await play.move(state, move, isFresh);
     if (isRaced) index++;
+    if (isFresh) await driving.onRest?.(play.states);
   }
   verifyStage(stage, "at the end of the path");
   return { states: play.states, failedTransactions: stage.faults.failed };

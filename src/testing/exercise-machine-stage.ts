@@ -5,7 +5,7 @@
  * of nothing. Time-outs of handlers are lifted: how long one works is the path's to say.
  */
 
-import { copyFileSync, existsSync } from "node:fs";
+import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { type AnyStateMachine, setup } from "xstate";
 import type { Clock } from "../actor/clock.ts";
@@ -213,6 +213,11 @@ export class Stage {
 /** Copies a database that may be open, with what is not merged into it yet. */
 export function copyDatabase(from: string, to: string): void {
   for (const end of ["", "-wal"]) if (existsSync(from + end)) copyFileSync(from + end, to + end);
+}
+
+/** Removes a database that nobody has open. */
+export function removeDatabase(file: string): void {
+  for (const end of ["", "-wal", "-shm"]) rmSync(file + end, { force: true });
 }
 
 /** Opens or creates a database that a crash of the process leaves whole; one of the system need not, so nothing waits for the disk. */

@@ -9,16 +9,18 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AnyStateMachine } from "xstate";
-import { countOf, plural } from "../agent/count.ts";
+import { plural } from "../agent/count.ts";
+import { choose, freshness, type Part, partsOf, shortText } from "./exercise-machine-choice.ts";
 import { Camera, recover } from "./exercise-machine-crash.ts";
-import { type Driven, drive } from "./exercise-machine-path.ts";
+import { endlessness, uncoveredText } from "./exercise-machine-lack.ts";
+import { type Driven, drive, type ModelStates } from "./exercise-machine-path.ts";
 import { type Cast, castOf, openUnsynced, Stage } from "./exercise-machine-stage.ts";
 import { type Exercised, planText, show, sumText } from "./exercise-machine-sum.ts";
 import type { TestFramework } from "./exercise-store.ts";
 import { checkFunction, checkList, checkMachineGiven, checkOptions, checkWhole } from "./option-check.ts";
 import { Model } from "./path-model.ts";
 import { Watched } from "./path-trace.ts";
-import { BEGIN_MS, LIMIT, type MachinePath, type MachinePaths, PATH_OPTIONS, type PathOptions, pathsOf } from "./paths.ts";
+import { BEGIN_MS, type MachinePath, type MachinePaths, PATH_OPTIONS, type PathOptions, pathsOf } from "./paths.ts";
 import { isChosen } from "./sampling.ts";
 
 /** What a machine is exercised with. */
@@ -85,19 +87,22 @@ export function exerciseMachine<Machine extends AnyStateMachine>(
       assert.deepEqual(found.uncovered, uncovered, uncoveredText(found, uncovered));
     });
     // What is wrong with it is said above; driving all of it would take hours.
-    const chosen = choose(found.paths, endless === undefined ? atMost : Math.min(atMost ?? SOME, SOME));
+    const chosen = endless === undefined ? choose(found.paths, atMost) : choose(exercise.nearest(SOME), Math.min(atMost ?? SOME, SOME));
     const fresh = freshness(chosen);
     exercise.expect(chosen.reduce((sum, { moves }, index) => sum + moves.length - (fresh[index] ?? 0), 0));
     chosen.forEach((path, index) => {
-      const from = fresh[index] ?? 0;
-      test(`path ${index + 1}: ${path.text}`, () => exercise.path(path, from));
+      for (const part of partsOf(path, fresh[index] ?? 0))
+        test(`path ${index + 1}${part.moves}: ${shortText(path)}`, () => exercise.path(part));
     });
     const faulty = chosen.filter((_, index) => isChosen(index, chosen.length, faults));
-    for (const path of faulty) test(`a failing store, on ${path.text}`, () => exercise.faulty(path, fresh[chosen.indexOf(path)] ?? 0));
+    for (const path of faulty) {
+      const index = chosen.indexOf(path);
+      test(`a failing store on path ${index + 1}: ${shortText(path)}`, () => exercise.faulty(path, fresh[index] ?? 0));
+    }
     test(`tells what was covered: ${planText(chosen.length, found.paths.length, crashes, faulty.length)}`, async () => {
       tell(sumText(exercise));
       // Some of the tests may have been left out by whoever started them.
-      if (exercise.paths < chosen.length) return;
+      if (exercise.paths < chosen.length || endless !== undefined) return;
       const missed = found.covered.filter((id) => !exercise.transitions.has(id));
       assert.deepEqual(missed, [], "these transitions were on a path, and were not taken");
     });
@@ -105,32 +110,8 @@ export function exerciseMachine<Machine extends AnyStateMachine>(
   return exercise;
 }
 
-/** Paths that are driven where nobody has said how many; more come of a context that takes many values. */
-const PATHS = 1000;
-/** Paths that are driven of a machine that has no end. */
+/** States that are gone on from, and paths that are driven, of a machine that has no end. */
 const SOME = 20;
-
-/** What no path comes to and should, and what is covered though it need not be. */
-function uncoveredText({ uncovered, isComplete }: MachinePaths, expected: readonly string[]): string {
-  const missing = uncovered.filter((what) => !expected.includes(what));
-  const covered = expected.filter((what) => !uncovered.includes(what));
-  if (missing.length === 0 && covered.length === 0) return "`uncovered` lists this in another order";
-  const hint = isComplete ? "" : "; the limit was reached: give `serialize`, or fewer variants";
-  return [
-    ...(missing.length === 0 ? [] : [`no path comes to this: ${missing.join("; ")}: give another variant or input${hint}`]),
-    ...(covered.length === 0 ? [] : [`\`uncovered\` lists what is covered, or is not there: ${covered.join("; ")}`]),
-  ].join("\n");
-}
-
-/** Why a machine cannot be driven whole, where it cannot and nobody has said how much of it is enough. */
-function endlessness({ isComplete, paths }: MachinePaths, isCut: boolean, atMost: number | undefined): string | undefined {
-  const remedy = "give `serialize`, which says what of the context matters, fewer variants";
-  if (!isComplete && !isCut)
-    return `there are more states than the ${countOf(LIMIT)} that were gone on from: ${remedy}, or a \`limit\` that is far enough`;
-  if (atMost !== undefined || paths.length <= PATHS) return undefined;
-  const longest = Math.max(...paths.map(({ moves }) => moves.length));
-  return `there are ${plural(paths.length, "path")}, the longest of ${plural(longest, "move")}: ${remedy}, or say with \`paths\` how many are driven`;
-}
 
 /** Stands for a machine that cannot be explored. */
 class Failed implements Exercised {
@@ -186,6 +167,7 @@ class Exercise implements Exercised {
   faults = 0;
   readonly #cast: Cast;
   readonly #model: Model;
+  readonly #options: PathOptions;
   readonly #atMost: number;
   /** The moments that are expected, and the crashes that were taken of those that came. */
   #expected = 0;
@@ -197,7 +179,13 @@ class Exercise implements Exercised {
     this.found = pathsOf(watched, options);
     this.#cast = castOf(machine, others, id);
     this.#model = new Model(watched, id);
+    this.#options = options;
     this.#atMost = crashes;
+  }
+
+  /** The paths that come of so many states: what is near the beginning. */
+  nearest(limit: number): readonly MachinePath[] {
+    return pathsOf(this.#model.watched, { ...this.#options, limit }).paths;
   }
 
   /** So many moves are new. Each is one commit at least, which has three moments. */
@@ -212,20 +200,22 @@ class Exercise implements Exercised {
     return isCrash;
   }
 
-  /** The path, and a crash at each of its commits from this move on: those before were another path's. */
-  async path(path: MachinePath, from: number): Promise<void> {
+  /** A part of a path, and a crash at each of its commits from a move on: those before were another's. */
+  async path({ path, from, isLast }: Part): Promise<void> {
     await inFolder(async (folder, file) => {
       const stage = new Stage(this.#cast, file, BEGIN_MS);
       const camera = new Camera(stage, folder, () => this.#isCrash());
       // To set another actor aside, a row is damaged from outside, which no commit of the engine is.
       const onMove = (index: number) => camera.turn(path.moves[index]?.kind !== "aside");
-      const { states } = await this.#drive(stage, path, { from, onMove });
+      const onRest = (states: ModelStates) =>
+        camera.develop(async (image) => {
+          await recover(this.#cast, this.#model, image, states);
+          this.crashes++;
+        });
+      await this.#drive(stage, path, { from, onMove, onRest });
+      if (!isLast) return;
       this.paths++;
       for (const id of path.transitions) this.transitions.add(id);
-      for (const image of camera.images) {
-        await recover(this.#cast, this.#model, image, states);
-        this.crashes++;
-      }
     });
   }
 
@@ -263,34 +253,4 @@ async function inFolder(body: (folder: string, file: string) => Promise<void>): 
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** The paths that are run: all that cover something new, then evenly of the rest until there are `atMost`. */
-export function choose(paths: readonly MachinePath[], atMost = paths.length): readonly MachinePath[] {
-  const seen = new Set<string>();
-  const isNew = ({ transitions, guards }: MachinePath) => {
-    const before = seen.size;
-    for (const one of [...transitions, ...guards]) seen.add(one);
-    return seen.size > before;
-  };
-  const covering = new Set(paths.filter(isNew));
-  const rest = paths.filter((path) => !covering.has(path));
-  const chosen = new Set([...covering, ...rest.filter((_, index) => isChosen(index, rest.length, Math.max(0, atMost - covering.size)))]);
-  return paths.filter((path) => chosen.has(path));
-}
-
-/** For each path the first move that no path before it has made in the same way; -1 where even its creation is new. */
-function freshness(paths: readonly MachinePath[]): number[] {
-  const known = new Set<string>();
-  return paths.map(({ input, moves }) => {
-    let way = JSON.stringify(input);
-    let fresh = known.has(way) ? moves.length : -1;
-    known.add(way);
-    moves.forEach((move, index) => {
-      way += JSON.stringify(move);
-      if (!known.has(way)) fresh = Math.min(fresh, index);
-      known.add(way);
-    });
-    return fresh;
-  });
 }

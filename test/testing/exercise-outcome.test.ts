@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Outbox } from "../../src/actor/outbox.ts";
 import { Stage } from "../../src/testing/exercise-machine-stage.ts";
-import type { ExerciseOptions } from "../../src/testing/index.ts";
+import { type ExerciseOptions, exerciseMachine } from "../../src/testing/index.ts";
 import { failing } from "./failing.ts";
 import { indifferent } from "./shapes.ts";
 
@@ -18,6 +18,15 @@ describe("the proof of a machine whose effect ends in one state, whatever it com
 
   it("passes where the engine takes what the effect came to", async () => {
     expect(await failing(indifferent, options)).toEqual({});
+  });
+
+  it("tries a crash in the commit in which a handler fails that is asked to stop", async () => {
+    const tests: [string, () => Promise<void>][] = [];
+    const framework = { describe: (_: string, body: () => void) => body(), test: (...one: (typeof tests)[0]) => void tests.push(one) };
+    exerciseMachine(indifferent, { input: {}, events: options.events, tell: () => undefined }, framework);
+    const copies = vi.spyOn(Stage.prototype, "copyTo");
+    await tests.find(([name]) => /^path .*: halt, work failed \(raced\)$/.test(name))?.[1]();
+    expect(copies).toHaveBeenCalledTimes(3);
   });
 
   it("fails where the engine takes another event than the one that happened", async () => {

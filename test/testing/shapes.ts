@@ -46,3 +46,10 @@ export const indifferent: AnyStateMachine = shaped(
     effects: { work: { params: empty, done: "work.done", failed: "work.failed", aborted: "work.aborted", delivery: "at_least_once" } },
   },
 );
+
+/** One way of so many moves. */
+export const chainOf = (moves: number): AnyStateMachine => {
+  const next = (index: number) => (index + 1 < moves ? `s${index + 1}` : "over");
+  const states = Object.fromEntries(Array.from({ length: moves }, (_, index) => [`s${index}`, { on: { go: next(index) } }]));
+  return shaped("chain", ["go"], { initial: "s0", states: { ...states, over: { type: "final" } } });
+};
