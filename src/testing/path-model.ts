@@ -6,11 +6,13 @@
  */
 
 import { outcomesOf } from "../actor/action.ts";
+import { engineError } from "../actor/error.ts";
 import { type EngineEvent, stampOf } from "../actor/event.ts";
 import { actorAddress, checkEvent, parseInput } from "../actor/input.ts";
 import { settleEffects, settleTimers } from "../actor/request.ts";
 import type { EffectRow, TimerRow } from "../actor/store.ts";
 import { dehydrate, isFinal, type Outcome, start, take } from "../actor/transition.ts";
+import { countOf } from "../agent/count.ts";
 import { rebased } from "../store/memory.ts";
 import type { Outcome as EffectOutcome, Move } from "./path-move.ts";
 import type { ModelState } from "./path-state.ts";
@@ -18,6 +20,9 @@ import type { Trace, Watched } from "./path-trace.ts";
 import { purityTrap } from "./purity-trap.ts";
 
 export type { ModelState } from "./path-state.ts";
+
+/** Timers that may be due at one moment. */
+const DUE_LIMIT = 1000;
 
 /** Thrown within a step that the engine would refuse because an identity is taken. */
 class Taken extends Error {}
@@ -192,13 +197,18 @@ export class Model {
     owned.set(address, address);
   }
 
-  /** Fires what is due: the engine does so by itself. */
+  /** Fires what is due: the engine does so by itself. Throws `machine_threw` where that has no end. */
   #due(state: ModelState): ModelState {
-    for (let now = state; ; ) {
+    let now = state;
+    for (let fired = 0; fired <= DUE_LIMIT; fired++) {
       const row = first(now.timers);
       if (!row || row.dueMs > now.nowMs || isFinal(now.snapshot)) return now;
       now = this.#take(now, JSON.parse(row.event), { fired: row.key });
     }
+    throw engineError(
+      "machine_threw",
+      `machine ${this.watched.registration.id} does not come to rest: ${countOf(DUE_LIMIT)} of its timers in a row were due at once, so delays of no length lead in a circle`,
+    );
   }
 
   #checked(event: EngineEvent, from: "outside" | "engine", variant?: string): EngineEvent {
@@ -216,7 +226,7 @@ interface Ended {
 }
 
 const NONE: ReadonlySet<string> = new Set();
-const NOTHING: Trace = { transitions: NONE, guards: NONE };
+const NOTHING: Trace = { transitions: NONE, guards: NONE, nodes: NONE };
 
 /** The code under which the kit sets an actor aside: its stored snapshot is unreadable. */
 const quarantined = (actor: string): EngineEvent => ({ type: "engine.quarantined", actor, code: "snapshot_damaged" });

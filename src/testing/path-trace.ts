@@ -1,8 +1,8 @@
 /** Trace: which transitions a machine takes, and what its guards answer, while a body runs. */
 
-import type { AnyStateMachine, AnyStateNode } from "xstate";
+import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode } from "xstate";
 import { type Registration, register } from "../actor/registration.ts";
-import { scope } from "../actor/scope.ts";
+import { activeNodes, scope } from "../actor/scope.ts";
 import { nodesOf } from "../actor/structure.ts";
 
 /** What was seen of a machine. */
@@ -11,6 +11,8 @@ export interface Trace {
   readonly transitions: ReadonlySet<string>;
   /** `<guard>: yes` or `<guard>: no`. */
   readonly guards: ReadonlySet<string>;
+  /** Ids of the state nodes that were active after a microstep: also of what is left at once. */
+  readonly nodes: ReadonlySet<string>;
 }
 
 /** A transition of a machine's definition. */
@@ -19,6 +21,12 @@ export interface Arrow {
   readonly id: string;
   /** For people: `order.open: order.pay -> order.charging`. */
   readonly text: string;
+}
+
+/** What XState shows of a microstep. */
+interface Inspected {
+  readonly _transitions?: readonly object[];
+  readonly snapshot: AnyMachineSnapshot;
 }
 
 interface Transition {
@@ -57,17 +65,19 @@ export class Watched {
   /** Runs `body`, and gives what it returns with what the machine did meanwhile. */
   watch<T>(body: () => T): { readonly result: T; readonly trace: Trace } {
     const transitions = new Set<string>();
+    const nodes = new Set<string>();
     this.#answers = new Set();
     const inspected = scope.system as { _sendInspectionEvent: (event: any) => void };
     const before = inspected._sendInspectionEvent;
-    inspected._sendInspectionEvent = ({ _transitions = [] }: { _transitions?: readonly object[] }) => {
+    inspected._sendInspectionEvent = ({ _transitions = [], snapshot }: Inspected) => {
+      for (const node of activeNodes(snapshot)) nodes.add(node);
       for (const transition of _transitions) {
         const id = this.#ids.get(transition);
         if (id !== undefined) transitions.add(id);
       }
     };
     try {
-      return { result: body(), trace: { transitions, guards: this.#answers } };
+      return { result: body(), trace: { transitions, guards: this.#answers, nodes } };
     } finally {
       inspected._sendInspectionEvent = before;
     }

@@ -6,8 +6,7 @@
  */
 
 import { adjacencyMapToArray, getAdjacencyMap } from "@xstate/graph";
-import type { AnyStateMachine, EventFrom, InputFrom, SnapshotFrom } from "xstate";
-import { activeNodes } from "../actor/scope.ts";
+import type { AnyStateMachine, AnyStateNode, EventFrom, InputFrom, SnapshotFrom } from "xstate";
 import { nodesOf } from "../actor/structure.ts";
 import { stateName } from "../actor/transition.ts";
 import { checkFunction, checkList, checkMachineGiven, checkOptions, checkWhole } from "./option-check.ts";
@@ -101,12 +100,13 @@ export function pathsOf(watched: Watched, options: PathOptions): MachinePaths {
   const seen: Seen = { transitions: new Set(), guards: new Set(), nodes: new Set(), types: new Set() };
   const paths = [...found.flatMap((one) => longest(one.ways)), ...found.flatMap((one) => one.refusals)].flatMap(
     ({ isRefusal, states, ...way }) => {
-      // What is refused adds nothing but the answer of a guard.
-      if (isRefusal && way.guards.every((answer) => seen.guards.has(answer))) return [];
+      // What is refused adds nothing but the answer of a guard, and the transition that forbids it.
+      const isKnown = way.guards.every((answer) => seen.guards.has(answer)) && way.transitions.every((id) => seen.transitions.has(id));
+      if (isRefusal && isKnown) return [];
       for (const id of way.transitions) seen.transitions.add(id);
       for (const answer of way.guards) seen.guards.add(answer);
-      for (const { snapshot, timers } of states) {
-        for (const node of activeNodes(snapshot)) seen.nodes.add(node);
+      for (const { trace, timers } of states) {
+        for (const node of trace.nodes) seen.nodes.add(node);
         for (const { event } of timers) seen.types.add((JSON.parse(event) as { type: string }).type);
       }
       return [way];
@@ -138,11 +138,17 @@ function uncovered({ registration, transitions, guards }: Watched, seen: Seen): 
   const answers = guards.flatMap((name) =>
     ["yes", "no"].filter((answer) => !seen.guards.has(`${name}: ${answer}`)).map((answer) => `guard ${name} never says ${answer}`),
   );
-  // A state that is left at once is entered all the same: a transition out of it was taken.
-  const left = new Set([...seen.transitions].map((id) => id.slice(0, id.indexOf("|"))));
-  const nodes = [...nodesOf(registration.machine.root)].filter((node) => node.type !== "history");
-  const states = nodes.filter(({ id }) => !seen.nodes.has(id) && !left.has(id)).map(({ id }) => `state ${id}`);
+  const { root } = registration.machine;
+  const entered = new Set([...seen.nodes, ...initialNodes(root)]);
+  const nodes = [...nodesOf(root)].filter((node) => node.type !== "history");
+  const states = nodes.filter(({ id }) => !entered.has(id)).map(({ id }) => `state ${id}`);
   return [...arrows, ...answers, ...states];
+}
+
+/** The states in which each path begins; XState does not show the first of its microsteps. */
+function initialNodes(node: AnyStateNode): string[] {
+  const children = node.type === "parallel" ? Object.values(node.states) : ((node.initial?.target ?? []) as readonly AnyStateNode[]);
+  return [node.id, ...children.flatMap((child) => initialNodes(child))];
 }
 
 interface Way extends MachinePath {

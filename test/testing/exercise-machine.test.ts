@@ -2,6 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { type ExerciseOptions, exerciseMachine, pathsFor } from "../../src/testing/index.ts";
 import { failing } from "./failing.ts";
 import { orderOf, parcel } from "./order.ts";
+import { circling, forbidding, passing } from "./shapes.ts";
 import { endless, sumOf } from "./timed.ts";
 import { ward } from "./ward.ts";
 
@@ -49,6 +50,18 @@ describe("the proof of a machine", () => {
     expect(ends).toContain("parcel/one aside, ward.tell");
     expect(ends).toContain("parcel/one aside, parcel/one back, ward.tell, parcel/one aside");
     expect(await failing(ward, warded as never)).toEqual({});
+  });
+
+  it.each([
+    ["states that are left at once", passing, ["go", "on"]],
+    ["forbidden transitions", forbidding, ["ping", "next"]],
+  ])("passes with %s", async (_, machine, types) => {
+    expect(await failing(machine, { input: {}, events: types.map((type) => ({ type })) })).toEqual({});
+  });
+
+  it("fails once where timers of no length lead in a circle", async () => {
+    const failed = await failing(circling, { input: {}, events: [{ type: "go" }] });
+    expect(failed).toEqual({ "can be explored": expect.stringContaining("does not come to rest") });
   });
 
   it("tells in its last test what was to be covered, and in one line what was", () => {

@@ -6,6 +6,7 @@ import { type PathOptions, pathsFor } from "../../src/testing/index.ts";
 import { reachable, sourceFile } from "../../tools/architecture/scan.ts";
 import { EXPLORED } from "../machines/paths/index.ts";
 import { orderOf } from "./order.ts";
+import { circling, forbidding, passing } from "./shapes.ts";
 
 const order = orderOf();
 const pay = { type: "order.pay", amount: 10 };
@@ -54,6 +55,47 @@ describe("the paths of a machine", () => {
     expect(pathsFor(order, options).paths).toEqual(found.paths);
     const ways = found.paths.map(({ moves }) => JSON.stringify(moves));
     expect(ways.filter((way, index) => ways.some((other, at) => at !== index && other.startsWith(way.slice(0, -1))))).toEqual([]);
+  });
+
+  it("enter a final state that is left at once, because its parent is done", () => {
+    const { states, uncovered } = pathsFor(passing, { input: {}, events: [{ type: "go" }, { type: "on" }] } as never);
+    expect([states, uncovered]).toEqual([15, []]);
+  });
+
+  it("say which of the states that are left at once are never entered", () => {
+    expect(
+      pathsFor(passing, { input: {}, events: [{ type: "on" }] } as never).uncovered.filter((what) => what.startsWith("state")),
+    ).toEqual(
+      [
+        "work.z",
+        "both",
+        "both.left",
+        "both.left.a",
+        "both.left.z",
+        "both.right",
+        "both.right.a",
+        "both.right.z",
+        "brief",
+        "end",
+        "over",
+      ].map((state) => `state passing.${state}`),
+    );
+  });
+
+  it("take a forbidden transition by sending its event", () => {
+    const events = [{ type: "ping" }, { type: "next" }];
+    const found = pathsFor(forbidding, { input: {}, events } as never);
+    expect(found).toMatchObject({ transitions: 7, uncovered: [] });
+    expect(found.paths.map(({ text }) => text)).toContain("next, ping");
+    expect(pathsFor(forbidding, { input: {}, events: events.slice(1) } as never).uncovered).toContain(
+      "transition forbidding.none: ping -> (stays)",
+    );
+  });
+
+  it("are not looked for where timers of no length lead in a circle", () => {
+    expect(() => pathsFor(circling, { input: {}, events: [{ type: "go" }] } as never)).toThrow(
+      "machine circling does not come to rest: 1,000 of its timers in a row were due at once, so delays of no length lead in a circle",
+    );
   });
 
   it("take no transition of another input: each input has its own", () => {

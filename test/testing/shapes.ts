@@ -53,3 +53,45 @@ export const chainOf = (moves: number): AnyStateMachine => {
   const states = Object.fromEntries(Array.from({ length: moves }, (_, index) => [`s${index}`, { on: { go: next(index) } }]));
   return shaped("chain", ["go"], { initial: "s0", states: { ...states, over: { type: "final" } } });
 };
+
+/** A final child that is left at once, by what its parent does when it is done; also in regions that end together, and from the start. */
+export const passing: AnyStateMachine = shaped("passing", ["go", "on"], {
+  initial: "gone",
+  states: {
+    gone: { initial: "z", states: { z: { type: "final" } }, onDone: "work" },
+    work: { initial: "a", states: { a: { on: { go: "z" } }, z: { type: "final" } }, onDone: "both" },
+    both: {
+      type: "parallel",
+      states: {
+        left: { initial: "a", states: { a: { on: { go: "z" } }, z: { type: "final" } } },
+        right: { initial: "a", states: { a: { on: { go: "z" } }, z: { type: "final" } } },
+      },
+      onDone: "brief",
+    },
+    brief: { always: "end" },
+    end: { on: { on: "over" } },
+    over: { type: "final" },
+  },
+});
+
+/** An event that the whole machine takes, and some of its states forbid, each in another way. */
+export const forbidding: AnyStateMachine = shaped("forbidding", ["ping", "next"], {
+  on: { ping: ".over" },
+  initial: "empty",
+  states: {
+    empty: { on: { ping: {}, next: "none" } },
+    none: { on: { ping: undefined, next: "idle" } },
+    idle: { on: { ping: { actions: [] }, next: "open" } },
+    open: {},
+    over: { type: "final" },
+  },
+});
+
+/** Timers of no length that lead in a circle, once it has begun. */
+export const circling: AnyStateMachine = shaped(
+  "circling",
+  ["go"],
+  { initial: "x", states: { x: { on: { go: "y" } }, y: { after: { now: "z" } }, z: { after: { now: "y" } } } },
+  { delays: { now: 0 } },
+  { delays: { now: "absolute" } },
+);
