@@ -4,12 +4,13 @@ import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode } from "xstate";
 import { type Registration, register } from "../actor/registration.ts";
 import { activeNodes, scope } from "../actor/scope.ts";
 import { nodesOf } from "../actor/structure.ts";
+import { GuardUses } from "./path-guard.ts";
 
 /** What was seen of a machine. */
 export interface Trace {
   /** Ids of transitions; see `Watched.transitions`. */
   readonly transitions: ReadonlySet<string>;
-  /** `<guard>: yes` or `<guard>: no`. */
+  /** `<guard>: yes` or `<guard>: no`, the guard with its params. */
   readonly guards: ReadonlySet<string>;
   /** Ids of the state nodes that were active after a microstep: also of what is left at once. */
   readonly nodes: ReadonlySet<string>;
@@ -31,7 +32,7 @@ interface Inspected {
 
 interface Transition {
   readonly eventType: string;
-  readonly guard?: unknown;
+  guard?: unknown;
   readonly target?: readonly { readonly id: string }[];
 }
 
@@ -39,27 +40,21 @@ interface Transition {
 export class Watched {
   readonly registration: Registration;
   readonly transitions: readonly Arrow[];
-  /** Names of the guards that `setup()` defines. */
+  /** Names of the guards that `setup()` defines, each with the params that it is used with. */
   readonly guards: readonly string[];
   readonly #ids = new Map<object, string>();
   #answers = new Set<string>();
 
   /** Throws `machine_invalid`. */
   constructor(machine: AnyStateMachine) {
-    const guards = machine.implementations.guards as Record<string, (...args: any[]) => boolean>;
-    this.guards = Object.keys(guards);
-    const watched = Object.fromEntries(
-      this.guards.map((name) => [
-        name,
-        (...args: any[]) => {
-          const answer = (guards[name] as (...args: any[]) => boolean)(...args);
-          this.#answers.add(`${name}: ${answer ? "yes" : "no"}`);
-          return answer;
-        },
-      ]),
-    );
-    this.registration = register(machine.provide({ guards: watched } as never));
-    this.transitions = arrowsOf(this.registration.machine, (transition, id) => this.#ids.set(transition, id));
+    // A copy of its own: what the engine runs for others stays as it is.
+    this.registration = register(machine.provide({}));
+    const uses = new GuardUses(this.registration.machine, (answer) => this.#answers.add(answer));
+    this.transitions = arrowsOf(this.registration.machine, (transition, id) => {
+      this.#ids.set(transition, id);
+      if (transition.guard !== undefined) transition.guard = uses.of(transition.guard, id);
+    });
+    this.guards = uses.names;
   }
 
   /** Runs `body`, and gives what it returns with what the machine did meanwhile. */
@@ -85,16 +80,16 @@ export class Watched {
 }
 
 /** The transitions of a machine in document order. */
-export function arrowsOf(machine: AnyStateMachine, note: (transition: object, id: string) => void = () => {}): Arrow[] {
+export function arrowsOf(machine: AnyStateMachine, note: (transition: Transition, id: string) => void = () => {}): Arrow[] {
   const arrows: Arrow[] = [];
   for (const node of nodesOf(machine.root))
     for (const [type, transitions] of groupsOf(node))
       transitions.forEach((transition, index) => {
         const id = arrowId(node, type, index);
-        note(transition, id);
         const guard = transition.guard === undefined ? "" : ` [${guardName(transition.guard)}]`;
         const target = transition.target?.map((one) => one.id).join(", ") ?? "(stays)";
         arrows.push({ id, text: `${node.id}: ${type || "(always)"}${guard} -> ${target}` });
+        note(transition, id);
       });
   return arrows;
 }

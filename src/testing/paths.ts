@@ -44,14 +44,14 @@ export interface MachinePath {
   readonly text: string;
   /** Ids of the transitions that it takes. */
   readonly transitions: readonly string[];
-  /** Answers of guards on it: `<guard>: yes` or `<guard>: no`. */
+  /** Answers of guards on it: `<guard>: yes` or `<guard>: no`. Of a guard with params each use is one: `atLeast {"n":1}: yes`. */
   readonly guards: readonly string[];
 }
 
 /** All ways through a machine, and what they cover. */
 export interface MachinePaths {
   readonly machine: string;
-  /** The number of its states, of its transitions, and of its guards. */
+  /** The number of its states, of its transitions, and of its guards, which count once for each of the params that they are used with. */
   readonly states: number;
   readonly transitions: number;
   readonly guards: number;

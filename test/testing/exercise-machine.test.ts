@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { type ExerciseOptions, exerciseMachine, pathsFor } from "../../src/testing/index.ts";
 import { failing } from "./failing.ts";
 import { orderOf, parcel } from "./order.ts";
-import { circling, forbidding, passing } from "./shapes.ts";
+import { circling, forbidding, measured, passing } from "./shapes.ts";
 import { endless, sumOf } from "./timed.ts";
 import { ward } from "./ward.ts";
 
@@ -57,6 +57,13 @@ describe("the proof of a machine", () => {
     ["forbidden transitions", forbidding, ["ping", "next"]],
   ])("passes with %s", async (_, machine, types) => {
     expect(await failing(machine, { input: {}, events: types.map((type) => ({ type })) })).toEqual({});
+  });
+
+  it("passes with guards that are made of others, and with params", async () => {
+    const events = [0, 3, 10, 11, 1000].map((amount) => ({ type: "put", amount }));
+    const { uncovered } = pathsFor(measured, { input: {}, events } as never);
+    expect(uncovered).toHaveLength(2);
+    expect(await failing(measured, { input: {}, events, uncovered })).toEqual({});
   });
 
   it("fails once where timers of no length lead in a circle", async () => {

@@ -6,7 +6,7 @@ import { type PathOptions, pathsFor } from "../../src/testing/index.ts";
 import { reachable, sourceFile } from "../../tools/architecture/scan.ts";
 import { EXPLORED } from "../machines/paths/index.ts";
 import { orderOf } from "./order.ts";
-import { circling, forbidding, passing } from "./shapes.ts";
+import { circling, forbidding, measured, passing } from "./shapes.ts";
 
 const order = orderOf();
 const pay = { type: "order.pay", amount: 10 };
@@ -90,6 +90,26 @@ describe("the paths of a machine", () => {
     expect(pathsFor(forbidding, { input: {}, events: events.slice(1) } as never).uncovered).toContain(
       "transition forbidding.none: ping -> (stays)",
     );
+  });
+
+  it("have a guard with params say yes and no for each of them, also where it is a part of others", () => {
+    const put = (...amounts: number[]) => ({ input: {}, events: amounts.map((amount) => ({ type: "put", amount })) }) as never;
+    expect(pathsFor(measured, put(0, 3, 10, 11, 1000))).toMatchObject({
+      guards: 7,
+      uncovered: [
+        "guard atLeast of measured.open|put|3 never says yes",
+        "transition measured.open: put [atLeast] -> measured.full",
+      ].reverse(),
+    });
+    expect(pathsFor(measured, put(3, 11)).uncovered).toEqual(
+      expect.arrayContaining([
+        'guard atLeast {"n":1000} never says yes',
+        'guard atLeast {"n":1} never says no',
+        "guard isOdd never says no",
+        "transition measured.open: put [and(atLeast, not(isOdd))] -> measured.half",
+      ]),
+    );
+    expect(pathsFor(measured, put(3, 11)).uncovered).not.toContain('guard atLeast {"n":10} never says yes');
   });
 
   it("are not looked for where timers of no length lead in a circle", () => {

@@ -1,6 +1,6 @@
 /** Small machines for the paths and the proof of a machine, each with one thing that is easily told wrong. */
 
-import { type AnyStateMachine, setup } from "xstate";
+import { type AnyStateMachine, and, not, setup, stateIn } from "xstate";
 import { z } from "zod";
 import { effect, engineActions } from "../../machines/index.ts";
 
@@ -94,4 +94,38 @@ export const circling: AnyStateMachine = shaped(
   { initial: "x", states: { x: { on: { go: "y" } }, y: { after: { now: "z" } }, z: { after: { now: "y" } } } },
   { delays: { now: 0 } },
   { delays: { now: "absolute" } },
+);
+
+const n = (least: number) => ({ type: "atLeast", params: { n: least } });
+
+/** A guard with params, also as a part of others, of which one has a name; another whose params are computed. */
+export const measured: AnyStateMachine = shaped(
+  "measured",
+  [],
+  {
+    initial: "open",
+    states: {
+      open: {
+        on: {
+          put: [
+            { guard: n(1000), target: "full" },
+            { guard: and([n(10), not("isOdd")]), target: "half" },
+            { guard: "isSmall", target: "over" },
+            { guard: { type: "atLeast", params: ({ event }: any) => ({ n: event.amount + 1 }) }, target: "full" },
+          ],
+        },
+      },
+      half: { on: { put: { guard: stateIn("half"), target: "over" } } },
+      full: {},
+      over: { type: "final" },
+    },
+  },
+  {
+    guards: {
+      atLeast: ({ event }: any, params: any) => event.amount >= params.n,
+      isOdd: ({ event }: any) => event.amount % 2 === 1,
+      isSmall: and([n(1), not(n(5))]),
+    },
+  },
+  { events: { put: z.strictObject({ amount: z.int() }) } },
 );
