@@ -51,7 +51,9 @@ export interface ExerciseOptions<Machine extends AnyStateMachine = AnyStateMachi
  * stand-ins take notice of nothing. Two things at once, but for a handler that fails in the commit that asks it to stop. A crash while an
  * actor is being set aside, whose row the kit damages from outside; one while an owner recovers from another; one of the system, for nothing
  * waits for the disk. A store that fails while an owner opens, while an actor is set aside or taken back, at the outcome of an at-most-once
- * effect or of any effect while a timer is set, at a timer beside another, and at a second read of one commit.
+ * effect or of any effect while a timer is set, at a timer beside another, and at a second read of one commit. Both answers of a
+ * `stateIn` that stands in a transition itself, and of what `and`, `or` and `not` make there of others: only guards with names count, with
+ * each of the params that they are given.
  */
 export function exerciseMachine<Machine extends AnyStateMachine>(
   machine: Machine,

@@ -1,6 +1,7 @@
 /** Fault points: what a test makes happen at the engine's named moments. Pass `probe` to `openActors` or `openEngine`. */
 
 import type { FaultPoint, Probe } from "../actor/commit.ts";
+import { checkFunction, checkOptions, checkWhole, notA } from "./option-check.ts";
 
 /** What is at hand at a fault point: the entries of a commit, or the row of an effect. */
 export type FaultSubject = Parameters<Probe>[1];
@@ -13,7 +14,10 @@ export interface FaultFilter {
   readonly where?: (subject: FaultSubject) => boolean;
 }
 
-/** A probe with a plan, and a record of what came by. */
+/**
+ * A probe with a plan, and a record of what came by. A point or a filter that there is not is refused with a TypeError, an `nth` below 1
+ * with a RangeError.
+ */
 export interface FaultPoints {
   /** To be passed to the engine. */
   readonly probe: Probe;
@@ -30,6 +34,9 @@ export interface FaultPoints {
   count(point: FaultPoint): number;
 }
 
+/** All points, for what comes without types; where nothing can fail any more comes last. */
+const POINTS = ["commit.before", "commit.inside", "effect.before", "effect.after", "commit.after"] as const satisfies readonly FaultPoint[];
+
 interface Plan {
   readonly point: FaultPoint;
   readonly where: (subject: FaultSubject) => boolean;
@@ -37,12 +44,22 @@ interface Plan {
   left: number;
 }
 
+/** Throws a TypeError for what is no point: a plan for it would never strike, and a test that waits for that proves nothing. */
+function checkPoint(point: unknown, points: readonly FaultPoint[] = POINTS): void {
+  if (!points.includes(point as FaultPoint)) throw notA("point", point, `one of ${points.join(", ")}`);
+}
+
 /** A new probe without plans. */
 export function faultPoints(): FaultPoints {
   const plans = new Set<Plan>();
   const counts = new Map<FaultPoint, number>();
-  const callAt = (point: FaultPoint, act: (subject: FaultSubject) => void, { nth = 1, where = () => true }: FaultFilter = {}): void => {
-    if (!Number.isSafeInteger(nth) || nth < 1) throw new RangeError(`nth is ${nth}; expected a whole number from 1`);
+  const callAt = (point: FaultPoint, act: (subject: FaultSubject) => void, filter: FaultFilter = {}): void => {
+    checkPoint(point);
+    if (typeof act !== "function") throw notA("act", act, "a function");
+    checkOptions("a fault's filter", filter, ["nth", "where"]);
+    const { nth = 1, where = () => true } = filter;
+    checkWhole("nth", nth, 1);
+    checkFunction("where", where);
     plans.add({ point, where, act, left: nth });
   };
   return {
@@ -63,6 +80,7 @@ export function faultPoints(): FaultPoints {
     },
     callAt,
     throwAt(point, error, filter) {
+      checkPoint(point, POINTS.slice(0, -1));
       callAt(
         point,
         () => {
@@ -72,6 +90,9 @@ export function faultPoints(): FaultPoints {
       );
     },
     reached: (point, filter) => new Promise((resolve) => callAt(point, resolve, filter)),
-    count: (point) => counts.get(point) ?? 0,
+    count(point) {
+      checkPoint(point);
+      return counts.get(point) ?? 0;
+    },
   };
 }

@@ -31,3 +31,21 @@ it("a moment can be waited for", async () => {
 it("an nth that is no whole number from 1 is refused", () => {
   expect(() => faultPoints().callAt("commit.after", () => undefined, { nth: 0 })).toThrow(RangeError);
 });
+
+it.each([
+  ["throwAt", "commit.befor", {}, 'point is "commit.befor"; expected one of commit.before, commit.inside, effect.before, effect.after'],
+  ["throwAt", "commit.after", {}, 'point is "commit.after"; expected one of commit.before, commit.inside, effect.before, effect.after'],
+  ["callAt", undefined, {}, "point is missing; expected one of commit.before, "],
+  ["callAt", "commit.after", { nht: 2 }, "a fault's filter has no option nht; there are nth, where"],
+  ["callAt", "commit.after", { where: "charge" }, 'where is "charge"; expected a function'],
+])("%s refuses the point %s with the filter %o", (name, point, filter, message) => {
+  const points = faultPoints() as any;
+  expect(() => points[name](point, () => undefined, filter)).toThrow(TypeError);
+  expect(() => points[name](point, () => undefined, filter)).toThrow(message);
+});
+
+it("a point that there is not is neither waited for nor counted", async () => {
+  await expect(faultPoints().reached("commit.befor" as never)).rejects.toThrow('point is "commit.befor"');
+  expect(() => faultPoints().count("commit.befor" as never)).toThrow('point is "commit.befor"');
+  expect(() => faultPoints().callAt("commit.after", "kill" as never)).toThrow('act is "kill"; expected a function');
+});
