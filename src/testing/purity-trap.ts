@@ -12,21 +12,26 @@ const TRAPPED: readonly (readonly [string, object, string])[] = [
   ["crypto.randomUUID", globalThis.crypto, "randomUUID"],
   ["crypto.getRandomValues", globalThis.crypto, "getRandomValues"],
   ["process.hrtime", process, "hrtime"],
+  ["process.uptime", process, "uptime"],
   ["process.nextTick", process, "nextTick"],
   ...["randomUUID", "randomBytes", "randomInt", "randomFillSync"].map((name) => [`node:crypto ${name}`, nodeCrypto, name] as const),
   ...["setTimeout", "setInterval", "setImmediate", "queueMicrotask", "fetch"].map((name) => [name, globalThis, name] as const),
 ];
 
 /**
- * Encloses a transition: inside, `Date.now`, `new Date()`, `Date()`, `Math.random`, random UUIDs and bytes, `performance.now`, timers
- * and `fetch` throw, and the engine refuses the event with `machine_threw`. `new Date(value)` is pure and stays. Everything is put
- * back before it returns. Pass it to `openActors` as `enclose`.
+ * Encloses a transition: inside, `Date.now`, `new Date()`, `Date()`, `Intl.DateTimeFormat` without a date, `Math.random`, random UUIDs and
+ * bytes, `performance.now`, timers and `fetch` throw, and the engine refuses the event with `machine_threw`. `new Date(value)` is pure and
+ * stays. Everything is put back before it returns. Pass it to `openActors` as `enclose`.
+ *
+ * Not trapped: a function that was taken from its place before, as by `const { now } = Date`; the time zone and the locale; variables
+ * outside the machine, files, and what else a process can ask its system.
  */
 export const purityTrap: Enclosure = (transition) => {
   const restore: (() => void)[] = [];
   try {
     for (const [name, owner, key] of TRAPPED) restore.push(replace(owner, key, () => forbid(name)));
     restore.push(replace(globalThis, "Date", trappedDate(Date)));
+    for (const [key, trapped] of FORMATS) restore.push(define(Intl.DateTimeFormat.prototype, key, trapped));
     syncBuiltinESMExports();
     return transition();
   } finally {
@@ -51,10 +56,28 @@ function trappedDate(original: DateConstructor): DateConstructor {
   });
 }
 
+/** Methods of `Intl.DateTimeFormat` that take the present where they are given no date; one of them is made for each object. */
+const FORMATS: readonly (readonly [string, PropertyDescriptor])[] = (["format", "formatToParts"] as const).map((key) => {
+  const { get, value } = Object.getOwnPropertyDescriptor(Intl.DateTimeFormat.prototype, key) as PropertyDescriptor;
+  return [
+    key,
+    {
+      get(this: Intl.DateTimeFormat) {
+        const original = get ? get.call(this) : value.bind(this);
+        return (date?: unknown) => (date === undefined ? forbid(`Intl.DateTimeFormat ${key} without a date`) : original(date));
+      },
+    },
+  ];
+});
+
 /** Replaces a property and returns the step that puts it back exactly as it was. */
 function replace(owner: object, key: string, value: unknown): () => void {
+  return define(owner, key, { value, writable: true });
+}
+
+function define(owner: object, key: string, trapped: PropertyDescriptor): () => void {
   const before = Object.getOwnPropertyDescriptor(owner, key);
-  Object.defineProperty(owner, key, { value, configurable: true, writable: true, enumerable: before?.enumerable ?? false });
+  Object.defineProperty(owner, key, { ...trapped, configurable: true, enumerable: before?.enumerable ?? false });
   return () => {
     // What was inherited comes back by taking ours away.
     if (before) Object.defineProperty(owner, key, before);

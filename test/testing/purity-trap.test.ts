@@ -12,6 +12,11 @@ const impure: [string, () => unknown][] = [
   ["crypto.getRandomValues", () => crypto.getRandomValues(new Uint8Array(1))],
   ["node:crypto randomUUID", () => randomUUID()],
   ["node:crypto randomBytes", () => nodeCrypto.randomBytes(1)],
+  ["Intl.DateTimeFormat format", () => new Intl.DateTimeFormat().format()],
+  ["Intl.DateTimeFormat format", () => new Intl.DateTimeFormat().format(undefined)],
+  ["Intl.DateTimeFormat formatToParts", () => new Intl.DateTimeFormat().formatToParts()],
+  ["new Date()", () => new Date().toLocaleString()],
+  ["process.uptime", () => process.uptime()],
   ["performance.now", () => performance.now()],
   ["process.hrtime", () => process.hrtime()],
   ["setTimeout", () => setTimeout(() => undefined, 0)],
@@ -35,6 +40,19 @@ it("everything is as it was afterwards, also when a transition threw", () => {
   expect(Object.getOwnPropertyNames(crypto)).toEqual(own);
   expect(randomUUID()).toHaveLength(36);
   expect(Date.now()).toBeGreaterThan(0);
+});
+
+it("a date is formatted inside as outside", () => {
+  const formats = () => {
+    const format = new Intl.DateTimeFormat("en", { timeZone: "UTC" });
+    return [
+      [0, new Date(86_400_000)].map(format.format),
+      format.formatToParts(0),
+      new Date(0).toLocaleDateString("en", { timeZone: "UTC" }),
+    ];
+  };
+  expect(purityTrap(formats)).toEqual(formats());
+  expect(new Intl.DateTimeFormat().format()).not.toBe("");
 });
 
 it("what is pure stays possible, and the result is the transition's", () => {
