@@ -1,19 +1,27 @@
 /** Lack: why the paths of a machine do not prove it, in words. */
 
+import { isDeepStrictEqual } from "node:util";
 import { countOf, plural } from "../agent/count.ts";
 import { LIMIT, type MachinePaths } from "./paths.ts";
 
 /** Paths that are driven where nobody has said how many; more come of a context that takes many values. */
 const PATHS = 1000;
 
-/** What no path comes to and should, and what is covered though it need not be. */
-export function uncoveredText({ uncovered, isComplete }: MachinePaths, expected: readonly string[]): string {
+/**
+ * What no path comes to and should, and what is covered though it need not be; undefined where there is neither. `isMerged`: states that
+ * `serialize` does not tell apart were gone on from once.
+ */
+export function uncoveredText({ uncovered, isComplete }: MachinePaths, expected: readonly string[], isMerged: boolean): string | undefined {
+  if (isDeepStrictEqual(uncovered, expected)) return undefined;
   const missing = uncovered.filter((what) => !expected.includes(what));
   const covered = expected.filter((what) => !uncovered.includes(what));
   if (missing.length === 0 && covered.length === 0) return "`uncovered` lists this in another order";
-  const hint = isComplete ? "" : "; the limit was reached: give `serialize`, or fewer variants";
+  const limit = isComplete
+    ? ""
+    : `; the limit was reached: give ${isMerged ? "a `serialize` that says less" : "`serialize`"}, or fewer variants`;
+  const merged = isMerged ? ", or let `serialize` tell more apart: of states that it takes for one, the first alone is gone on from" : "";
   return [
-    ...(missing.length === 0 ? [] : [`no path comes to this: ${missing.join("; ")}: give another variant or input${hint}`]),
+    ...(missing.length === 0 ? [] : [`no path comes to this: ${missing.join("; ")}: give another variant or input${merged}${limit}`]),
     ...(covered.length === 0 ? [] : [`\`uncovered\` lists what is covered, or is not there: ${covered.join("; ")}`]),
   ].join("\n");
 }

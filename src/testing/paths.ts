@@ -9,7 +9,7 @@ import { adjacencyMapToArray, getAdjacencyMap } from "@xstate/graph";
 import type { AnyStateMachine, AnyStateNode, EventFrom, InputFrom, SnapshotFrom } from "xstate";
 import { nodesOf } from "../actor/structure.ts";
 import { stateName } from "../actor/transition.ts";
-import { checkFunction, checkList, checkMachineGiven, checkOptions, checkWhole } from "./option-check.ts";
+import { checkFunction, checkList, checkMachineGiven, checkOptions, checkWhole, notA } from "./option-check.ts";
 import { boundary, exactKey, Model, type ModelState } from "./path-model.ts";
 import { type Move, movesOf, moveText, unknownVariants, withoutWay } from "./path-move.ts";
 import { Watched } from "./path-trace.ts";
@@ -95,6 +95,8 @@ export function pathsOf(watched: Watched, options: PathOptions): MachinePaths {
   const strange = unknownVariants(watched.registration, variants);
   if (strange.length > 0) throw new TypeError(`the machine ${watched.registration.id} has no event ${strange.join(", ")}`);
   const inputs: readonly unknown[] = Array.isArray(input) ? input : [input];
+  const absent = inputs.indexOf(undefined);
+  if (absent >= 0) throw notA(Array.isArray(input) ? `input[${absent}]` : "input", undefined, "what the actor is created with");
   const starts = inputs.length === 1 ? [""] : differences(inputs).map((text) => `of ${text}: `);
   const found = inputs.map((one, index) => explore(watched, { input: one, text: starts[index] as string }, events, { ...options, limit }));
   const seen: Seen = { transitions: new Set(), guards: new Set(), nodes: new Set(), types: new Set() };

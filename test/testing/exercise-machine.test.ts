@@ -97,6 +97,33 @@ describe("the proof of a machine", () => {
     expect(await failing(order, { ...without, uncovered: ["guard amountFits never says no"] })).toEqual({});
   });
 
+  it("names `serialize` where something is not covered that states may lead to which it takes for one", async () => {
+    const of = (given: object) => failing(sumOf(2), { input: {}, events: [{ type: "sum.add" }, { type: "sum.end" }], ...given });
+    const [message] = Object.values(await of({ serialize: () => "" }));
+    expect(message).toMatch(/^no path comes to this: guard isLess never says no: .* or let `serialize` tell more apart: /);
+    expect(await of({ serialize: ({ context }: any) => String(context.sum) })).toEqual({});
+  });
+
+  it("says all in its message where something is missing, and shows no values beside it", async () => {
+    const errors: { actual?: unknown; expected?: unknown }[] = [];
+    const given = {
+      input: { total: 10 },
+      events: events.slice(0, 1),
+      others: [parcel],
+      paths: 0,
+      crashes: 0,
+      faults: 0,
+      tell: () => undefined,
+    };
+    const tests: (() => Promise<void>)[] = [];
+    exerciseMachine(order, given, { describe: (_, body) => body(), test: (_, body) => void tests.push(body) });
+    for (const body of tests.slice(0, 3)) await body().catch((error) => errors.push(error));
+    expect(errors.map(({ actual, expected }) => [actual, expected])).toEqual([
+      [undefined, undefined],
+      [undefined, undefined],
+    ]);
+  });
+
   it("fails where the engine does not do what the machine says: a rule that is not the same each time", async () => {
     let asked = 0;
     const failed = await failing(
@@ -117,6 +144,8 @@ describe("the proof of a machine", () => {
     [{ serialise: () => "" }, "exerciseMachine has no option serialise; there are events, input,"],
     [{ serialize: "" }, 'serialize is ""; expected a function'],
     [{ events: undefined }, "events is missing; expected a list"],
+    [{ input: undefined }, "input is missing; expected what the actor is created with"],
+    [{ input: [{ total: 10 }, undefined] }, "input[1] is missing; expected what the actor is created with"],
     [{ events: [null] }, "events[0] is null; expected an event with a type"],
     [{ others: [{}] }, "others[0] is an object; expected a machine of XState"],
     [{ others: parcel }, "others is an object; expected a list"],
