@@ -52,7 +52,8 @@ export function partsOf(path: MachinePath, from: number): Part[] {
   for (let at = from; parts.length === 0 || at < length; at += PART) {
     const end = Math.min(at + PART, length);
     const isAll = at === from && end === length;
-    const moves = isAll ? "" : `, moves ${Math.max(at, 0) + 1} to ${end}`;
+    const first = Math.max(at, 0) + 1;
+    const moves = isAll ? "" : first === end ? `, move ${end}` : `, moves ${first} to ${end}`;
     parts.push({ path: { ...path, moves: path.moves.slice(0, end) }, from: at, isLast: end === length, moves });
   }
   return parts;

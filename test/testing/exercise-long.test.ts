@@ -32,9 +32,10 @@ describe("the proof of a machine with long paths", () => {
   });
 
   it("tries the crashes of a long path in tests of 20 moves, each of them once", async () => {
-    const tests = testsOf(chainOf(45));
-    const paths = tests.flatMap(([name]) => /^path 1[^:]*/.exec(name) ?? []);
-    expect(paths).toEqual(["path 1, moves 1 to 19", "path 1, moves 20 to 39", "path 1, moves 40 to 45"]);
+    const parts = (moves: number) => testsOf(chainOf(moves)).flatMap(([name]) => /^path 1[^:]*/.exec(name) ?? []);
+    expect(parts(19)).toEqual(["path 1"]);
+    expect(parts(45)).toEqual(["path 1, moves 1 to 19", "path 1, moves 20 to 39", "path 1, moves 40 to 45"]);
+    expect(parts(20)).toEqual(["path 1, moves 1 to 19", "path 1, move 20"]);
     const told: string[] = [];
     expect(await failing(chainOf(25), { ...options, tell: (line) => void told.push(line) })).toEqual({});
     expect(told).toEqual([expect.stringContaining("25 of 25 transitions on 1 of 1 path, 78 of 78 crashes")]);
