@@ -279,6 +279,12 @@ describe("the text of a snapshot", () => {
       expect(dehydrate(registration, hydrate(registration, text))).toBe(text);
     }
   });
+
+  it("has what a later XState adds to it", () => {
+    const registration = register(counter);
+    const { snapshot } = start(registration, { start: 1 }, stamp, plain);
+    expect(JSON.parse(dehydrate(registration, { ...snapshot, added: 1 } as never))).toMatchObject({ context: { count: 1 }, added: 1 });
+  });
 });
 
 describe("why an event is refused", () => {
