@@ -2,19 +2,13 @@
 
 import { plural } from "../agent/count.ts";
 import type { MachinePath } from "./paths.ts";
-import { isChosen } from "./sampling.ts";
+import { covering, isChosen } from "./sampling.ts";
 
 /** The paths that are run: all that cover something new, then evenly of the rest until there are `atMost`. */
 export function choose(paths: readonly MachinePath[], atMost = paths.length): readonly MachinePath[] {
-  const seen = new Set<string>();
-  const isNew = ({ transitions, guards }: MachinePath) => {
-    const before = seen.size;
-    for (const one of [...transitions, ...guards]) seen.add(one);
-    return seen.size > before;
-  };
-  const covering = new Set(paths.filter(isNew));
-  const rest = paths.filter((path) => !covering.has(path));
-  const chosen = new Set([...covering, ...rest.filter((_, index) => isChosen(index, rest.length, Math.max(0, atMost - covering.size)))]);
+  const first = new Set(covering(paths, ({ transitions, guards }) => [...transitions, ...guards]));
+  const rest = paths.filter((path) => !first.has(path));
+  const chosen = new Set([...first, ...rest.filter((_, index) => isChosen(index, rest.length, Math.max(0, atMost - first.size)))]);
   return paths.filter((path) => chosen.has(path));
 }
 

@@ -19,8 +19,9 @@ import { differences, type NamedVariant, type Told, told, type Variant } from ".
 export interface PathOptions<Machine extends AnyStateMachine = AnyStateMachine> {
   /**
    * Payload variants: each is tried in each state. Of an effect's outcome only the payload is given, for the path knows its key; its
-   * failure needs none: it is `effect_failed` unless one is given. `engine.quarantined` names the actors that may be set aside. What else the engine makes is made by itself.
-   * Of several variants of one type, names of paths say which: by its name, where it is given as `{ name, event }`, or by what differs.
+   * failure needs none: it is `effect_failed` unless one is given. `engine.quarantined` names the actors that may be set aside. What else
+   * the engine makes is made by itself. Of several variants of one type, names of paths say which: by its name, where it is given as
+   * `{ name, event }`, or by what differs.
    */
   readonly events: readonly (EventFrom<Machine> | Variant | NamedVariant)[];
   /** What the actor is created with; a list: one start of paths for each. */
@@ -31,7 +32,8 @@ export interface PathOptions<Machine extends AnyStateMachine = AnyStateMachine> 
   readonly limit?: number;
   /**
    * Which snapshots are the same state: what differs only in what this leaves out is not told apart. Default: all of the snapshot.
-   * Only the first of them that is found is gone on from. Needed where a context grows for ever. Effects, timers and identities are told apart in any case.
+   * Only the first of them that is found is gone on from. Needed where a context grows for ever. Effects, timers and identities are told
+   * apart in any case.
    */
   readonly serialize?: (snapshot: SnapshotFrom<Machine>) => string;
 }

@@ -4,7 +4,10 @@ import { exerciseMachine } from "../../src/testing/index.ts";
 import { size } from "../../tools/test/size.ts";
 import { EXPLORED } from "./paths/index.ts";
 
-/** How much of each machine is tried: so many paths, or all that cover it where these are more; twice as many crashes at most, a quarter as many failing stores. */
+/**
+ * How much of each machine is tried: so many paths, or all that cover it where these are more; twice as many crashes at most, a quarter as
+ * many failing stores.
+ */
 const SIZE = size("PATHS", 32);
 
 const exercised = EXPLORED.map(({ machine, options }) =>

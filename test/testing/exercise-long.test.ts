@@ -1,19 +1,12 @@
 import { existsSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Stage } from "../../src/testing/exercise-machine-stage.ts";
-import { type ExerciseOptions, exerciseMachine } from "../../src/testing/index.ts";
-import { failing } from "./failing.ts";
+import type { ExerciseOptions } from "../../src/testing/index.ts";
+import { failing, proofOf } from "./failing.ts";
 import { chainOf } from "./shapes.ts";
 import { endless } from "./timed.ts";
 
 const options: ExerciseOptions = { input: {}, events: [{ type: "go" }] };
-
-function testsOf(machine: typeof endless): [string, () => Promise<void>][] {
-  const tests: [string, () => Promise<void>][] = [];
-  const framework = { describe: (_: string, body: () => void) => body(), test: (...one: (typeof tests)[0]) => void tests.push(one) };
-  exerciseMachine(machine, { ...options, tell: () => undefined }, framework);
-  return tests;
-}
 
 describe("the proof of a machine with long paths", () => {
   afterEach(() => void vi.restoreAllMocks());
@@ -32,7 +25,7 @@ describe("the proof of a machine with long paths", () => {
   });
 
   it("tries the crashes of a long path in tests of 20 moves, each of them once", async () => {
-    const parts = (moves: number) => testsOf(chainOf(moves)).flatMap(([name]) => /^path 1[^:]*/.exec(name) ?? []);
+    const parts = (moves: number) => proofOf(chainOf(moves), options).tests.flatMap(([name]) => /^path 1[^:]*/.exec(name) ?? []);
     expect(parts(19)).toEqual(["path 1"]);
     expect(parts(45)).toEqual(["path 1, moves 1 to 19", "path 1, moves 20 to 39", "path 1, moves 40 to 45"]);
     expect(parts(20)).toEqual(["path 1, moves 1 to 19", "path 1, move 20"]);
@@ -42,7 +35,7 @@ describe("the proof of a machine with long paths", () => {
   });
 
   it("has names that show the start, the length and the end of a long path", () => {
-    const names = testsOf(chainOf(120)).map(([name]) => name);
+    const names = proofOf(chainOf(120), options).tests.map(([name]) => name);
     const long = names.filter((name) => name.includes("go, "));
     expect(long).toHaveLength(8);
     for (const name of long) expect(name).toMatch(/: (go, ){50}.*… \(120 moves\) ….*(, go){19}$/);

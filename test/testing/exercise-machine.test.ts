@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { type ExerciseOptions, exerciseMachine, pathsFor } from "../../src/testing/index.ts";
-import { failing } from "./failing.ts";
+import { type Declared, failing, proofOf } from "./failing.ts";
 import { orderOf, parcel } from "./order.ts";
 import { circling, forbidding, measured, passing } from "./shapes.ts";
 import { endless, sumOf } from "./timed.ts";
@@ -113,11 +113,8 @@ describe("the proof of a machine", () => {
       paths: 0,
       crashes: 0,
       faults: 0,
-      tell: () => undefined,
     };
-    const tests: (() => Promise<void>)[] = [];
-    exerciseMachine(order, given, { describe: (_, body) => body(), test: (_, body) => void tests.push(body) });
-    for (const body of tests.slice(0, 3)) await body().catch((error) => errors.push(error));
+    for (const [, body] of proofOf(order, given).tests.slice(0, 3)) await body().catch((error) => errors.push(error));
     expect(errors.map(({ actual, expected }) => [actual, expected])).toEqual([
       [undefined, undefined],
       [undefined, undefined],
@@ -173,10 +170,8 @@ describe("the proof of a machine", () => {
 
   it("fails where there is more to explore than by default, and says where a limit that is given was reached", async () => {
     const first = (limit?: number) => {
-      const tests: [string, () => Promise<void>][] = [];
       const given = { input: {}, events: [{ type: "go" }], ...(limit === undefined ? {} : { limit }) };
-      exerciseMachine(endless, given, { describe: (_, body) => body(), test: (...one) => void tests.push(one) });
-      return tests[0] as [string, () => Promise<void>];
+      return proofOf(endless, given).tests[0] as Declared;
     };
     const [whole, passes] = first();
     expect(whole).toBe("is explored to its end");
@@ -188,12 +183,8 @@ describe("the proof of a machine", () => {
 
   it("fails where its paths have no end, says how many there are, and drives some of them", async () => {
     const sum = sumOf(1100);
-    const tests: [string, () => unknown][] = [];
-    exerciseMachine(sum, { input: {}, events: [{ type: "sum.add" }, { type: "sum.end" }] } as never, {
-      describe: (_, body) => body(),
-      test: (...one) => void tests.push(one),
-    });
-    const [[, explored]] = tests as [[string, () => Promise<void>]];
+    const { tests } = proofOf(sum, { input: {}, events: [{ type: "sum.add" }, { type: "sum.end" }] });
+    const [[, explored]] = tests as [Declared];
     await expect(explored()).rejects.toThrow("there are 1,102 paths, the longest of 1,101 moves: give `serialize`");
     expect(tests.length).toBeLessThan(50);
   });

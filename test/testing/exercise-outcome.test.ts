@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Outbox } from "../../src/actor/outbox.ts";
 import { Stage } from "../../src/testing/exercise-machine-stage.ts";
-import { type ExerciseOptions, exerciseMachine } from "../../src/testing/index.ts";
-import { failing } from "./failing.ts";
+import type { ExerciseOptions } from "../../src/testing/index.ts";
+import { failing, proofOf } from "./failing.ts";
 import { indifferent } from "./shapes.ts";
 
 const options: ExerciseOptions = { input: {}, events: [{ type: "halt" }, { type: "work.done", output: null }], crashes: 0, faults: 0 };
@@ -21,9 +21,7 @@ describe("the proof of a machine whose effect ends in one state, whatever it com
   });
 
   it("tries a crash in the commit in which a handler fails that is asked to stop", async () => {
-    const tests: [string, () => Promise<void>][] = [];
-    const framework = { describe: (_: string, body: () => void) => body(), test: (...one: (typeof tests)[0]) => void tests.push(one) };
-    exerciseMachine(indifferent, { input: {}, events: options.events, tell: () => undefined }, framework);
+    const { tests } = proofOf(indifferent, { input: {}, events: options.events });
     const copies = vi.spyOn(Stage.prototype, "copyTo");
     await tests.find(([name]) => /^path .*: halt, work failed \(raced\)$/.test(name))?.[1]();
     expect(copies).toHaveBeenCalledTimes(3);

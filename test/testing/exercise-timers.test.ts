@@ -5,25 +5,20 @@ import { describe, expect, it } from "vitest";
 import type { AnyStateMachine } from "xstate";
 import { drive } from "../../src/testing/exercise-machine-path.ts";
 import { castOf, Stage } from "../../src/testing/exercise-machine-stage.ts";
-import { exerciseMachine, type MachinePath, pathsFor } from "../../src/testing/index.ts";
+import { type MachinePath, pathsFor } from "../../src/testing/index.ts";
 import { Model } from "../../src/testing/path-model.ts";
 import { Watched } from "../../src/testing/path-trace.ts";
 import { BEGIN_MS, pathsOf } from "../../src/testing/paths.ts";
+import { failuresOf, proofOf } from "./failing.ts";
 import { chained, immediate, nested, nudging, twins } from "./timed.ts";
 
 /** What fails where everything is tried, and how much there was. */
 async function all(machine: AnyStateMachine, types: readonly string[]) {
-  const tests: [string, () => Promise<void>][] = [];
   const events = types.map((type) => ({ type }));
   const { uncovered } = pathsFor(machine, { input: {}, events } as never);
   expect(uncovered.filter((what) => !what.includes("never"))).toEqual([]);
-  const done = exerciseMachine(machine, { input: {}, events, uncovered, tell: () => {} } as never, {
-    describe: (_, body) => body(),
-    test: (name, body) => void tests.push([name, body]),
-  });
-  const failed: Record<string, string> = {};
-  for (const [name, body] of tests) await body().catch((error: Error) => (failed[name] = error.message));
-  return { failed, done };
+  const { tests, done } = proofOf(machine, { input: {}, events, uncovered });
+  return { failed: await failuresOf(tests), done };
 }
 
 const POLICIES = ["absolute", "remaining", "restart"] as const;

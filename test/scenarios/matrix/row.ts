@@ -16,7 +16,10 @@ interface Named {
   readonly decision: string;
   /** It has a crash or a race, or samples: worth to be run more than once. */
   readonly repeats?: true;
-  /** Part of what is seen: states of the actors, counts over the whole turn, and what the acts answered; undefined: it was done, and gave nothing. */
+  /**
+   * Part of what is seen: states of the actors, counts over the whole turn, and what the acts answered; undefined: it was done, and gave
+   * nothing.
+   */
   readonly expected: Readonly<Record<string, unknown>>;
 }
 

@@ -1,6 +1,6 @@
 /** Which paths of the protocol are driven, and from which step on they are new. */
 
-import { isChosen } from "../../../src/testing/sampling.ts";
+import { covering, isChosen } from "../../../src/testing/sampling.ts";
 import { BEGINNING, isHeld, statesOf } from "../model.ts";
 import type { Path } from "./graph.ts";
 
@@ -21,17 +21,11 @@ export function whole(paths: readonly Path[]): Path[] {
  * `more`, evenly of the rest.
  */
 export function choose(paths: readonly Path[], more: number, shapesOf = changesOf): Sampled[] {
-  const seen = new Set<string>();
-  const covers = (path: Path) => {
-    const before = seen.size;
-    for (const shape of shapesOf(path)) seen.add(shape);
-    return seen.size > before;
-  };
-  const covering = paths.filter(covers);
-  const rest = paths.filter((path) => !covering.includes(path));
+  const first = covering(paths, shapesOf);
+  const rest = paths.filter((path) => !first.includes(path));
   const isChosen = evenly(more, rest.length);
   const driven = new Set<Path[number]>();
-  return [...covering, ...rest.filter(() => isChosen())].map((path) => {
+  return [...first, ...rest.filter(() => isChosen())].map((path) => {
     const from = path.findIndex((step) => !driven.has(step));
     for (const step of path) driven.add(step);
     return { path, from };
