@@ -39,7 +39,8 @@ export class Mailbox {
   readonly #limits: MailboxLimits;
   readonly #duties: MailboxDuties;
   #waiting: Waiting[] = [];
-  readonly #counts = new Map<string, number>();
+  /** How much waits for each. */
+  #counts = new Map<string, number>();
   #scheduled = false;
   #closed = false;
   #idle: (() => void)[] = [];
@@ -87,14 +88,22 @@ export class Mailbox {
     });
   }
 
-  #flush(): void {
-    const group = this.#waiting.slice(0, this.#limits.group);
-    this.#waiting = this.#waiting.slice(group.length);
+  #uncount(group: readonly Waiting[]): void {
+    if (this.#waiting.length === 0) {
+      this.#counts = new Map();
+      return;
+    }
     for (const { target } of group) {
       const count = (this.#counts.get(target) ?? 1) - 1;
       if (count > 0) this.#counts.set(target, count);
       else this.#counts.delete(target);
     }
+  }
+
+  #flush(): void {
+    const group = this.#waiting.slice(0, this.#limits.group);
+    this.#waiting = this.#waiting.slice(group.length);
+    this.#uncount(group);
     let committed: Committed;
     try {
       committed = commitGroup(
