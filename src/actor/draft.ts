@@ -19,7 +19,8 @@ export type { Cache, EntryContent, Ground, Known, Live, Unavailable } from "./kn
 const MAPS = ["actors", "quarantines", "identities", "answers", "effects", "timers", "blobs"] as const;
 const LISTS = ["entries", "deadLetters", "aborts", "writes"] as const;
 const SETS = ["rewritten", "released", "deleted", "taken"] as const;
-const OWN = ["stored", "untold"] as const;
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 export class Draft {
   readonly actors = new Map<string, Known>();
@@ -61,8 +62,13 @@ export class Draft {
   renew(ground: Ground): this {
     this.ground = ground;
     if (this.#spare) this.#spare.ground = ground;
-    for (const part of [...MAPS, ...SETS, ...OWN]) if (this[part].size > 0) this.#empty(part);
-    for (const part of LISTS) if (this[part].length > 0) this[part].length = 0;
+    (this as Mutable<Draft>).actors = new Map();
+    (this as Mutable<Draft>).stored = new Map();
+    if (this.untold.size > 0) (this as Mutable<Draft>).untold = new Set();
+    this.entries.length = 0;
+    if (this.isPlain()) return this;
+    for (const part of [...MAPS, ...SETS]) if (this[part].size > 0) this.#empty(part);
+    for (const part of LISTS) this[part].length = 0;
     return this;
   }
 
@@ -70,8 +76,8 @@ export class Draft {
    * Puts a new collection in the place of a used one. To clear it would be the same, but for V8's collector: a table that was cleared
    * refers to the one in its place, and once it is among the old it keeps all that come after it alive.
    */
-  #empty(part: (typeof MAPS)[number] | (typeof SETS)[number] | (typeof OWN)[number]): void {
-    const own = this as unknown as Record<string, Map<unknown, unknown> | Set<unknown>>;
+  #empty(part: (typeof MAPS)[number] | (typeof SETS)[number]): void {
+    const own: Record<string, unknown> = this as Mutable<Draft>;
     own[part] = own[part] instanceof Map ? new Map() : new Set();
   }
 
@@ -94,7 +100,7 @@ export class Draft {
   merge(fork: Draft): void {
     this.#spare = fork;
     for (const [address, known] of fork.actors) this.actors.set(address, known);
-    fork.#empty("actors");
+    (fork as Mutable<Draft>).actors = new Map();
     // Item by item: a call takes some hundred thousand arguments, and a step can tell as many actors.
     for (const entry of fork.entries) this.entries.push(entry);
     fork.entries.length = 0;
@@ -190,15 +196,13 @@ export class Draft {
 
   /** A new entry behind an actor's last one; large columns become blobs. */
   append(address: string, before: { readonly seq: number; readonly hash: string }, content: EntryContent): JournalRow {
-    const keep = (digest: string, bytes: Uint8Array) => void this.blobs.set(digest, bytes);
-    const column = (value: unknown) => inlined(JSON.stringify(value), keep);
     const entry = makeEntry(before.hash, address, before.seq + 1, {
       atMs: content.atMs,
       version: content.version,
       cause: JSON.stringify(content.cause),
-      event: content.text === undefined ? column(content.event) : inlined(content.text, keep),
-      facts: column(content.facts),
-      actions: column(content.actions),
+      event: inlined(content.text ?? JSON.stringify(content.event), this.blobs),
+      facts: inlined(JSON.stringify(content.facts), this.blobs),
+      actions: inlined(JSON.stringify(content.actions), this.blobs),
     });
     this.entries.push(entry);
     return entry;

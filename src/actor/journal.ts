@@ -55,13 +55,13 @@ export const PAYLOAD_LIMIT = 16_777_216;
 /** What stands in a column for a text that is a blob. No event, list of facts or list of requests has this form. */
 const REFERENCE = /^\{"\$blob":"([0-9a-f]{64})"\}$/;
 
-/** The text that is to stand in a journal column; `keep` stores what is too large for it. */
-export function inlined(text: string, keep: (digest: string, bytes: Uint8Array) => void): string {
+/** The text that is to stand in a journal column; what is too large for it is added to `blobs`. */
+export function inlined(text: string, blobs: Map<string, Uint8Array>): string {
   if (text.length <= INLINE_LIMIT) return text;
   if (text.length > PAYLOAD_LIMIT) throw engineError("payload_too_large", `an entry would hold a text of ${text.length} characters`);
   const bytes = Buffer.from(text, "utf8");
   const digest = sha256(bytes);
-  keep(digest, bytes);
+  blobs.set(digest, bytes);
   return `{"$blob":"${digest}"}`;
 }
 

@@ -40,7 +40,7 @@ describe("a chain of entries", () => {
 /** What a text becomes in its column, and the blobs that are kept for it. */
 function put(text: string) {
   const blobs = new Map<string, Uint8Array>();
-  const column = inlined(text, (digest, bytes) => void blobs.set(digest, bytes));
+  const column = inlined(text, blobs);
   return { column, blobs, reader: { blob: (digest: string) => blobs.get(digest) } };
 }
 
