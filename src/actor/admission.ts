@@ -91,7 +91,7 @@ export function older(draft: Reading, registration: Registration, row: ActorRow)
     replaceRows(draft.timers, timers, rows.timers);
     return {
       ...{ kind: "live", address, id, registration, definition, snapshot, text: undefined, seq: entry.seq, hash: entry.hash },
-      ...{ epoch: row.epoch, createdMs, updatedMs: atMs, ...rows },
+      ...{ position: undefined, epoch: row.epoch, createdMs, updatedMs: atMs, ...rows },
     };
   } catch (error) {
     if (!(error instanceof HoldfastError)) return damaged(draft, row, unreadable(error));
@@ -144,8 +144,8 @@ function read(registration: Registration, row: ActorRow, reader: StoreReader): L
   const snapshot = hydrate(registration, row.snapshot);
   const { address, id, definition, seq, hash, epoch, createdMs, updatedMs } = row;
   const { effects, timers } = isFinal(snapshot) ? { effects: [], timers: [] } : pending(address, reader);
-  const known = { address, id, registration, definition, snapshot, text: undefined, seq, hash, epoch, createdMs, updatedMs };
-  return { kind: "live", ...known, effects, timers };
+  const known = { address, id, registration, definition, snapshot, text: undefined, seq, hash, position: undefined };
+  return { kind: "live", ...known, epoch, createdMs, updatedMs, effects, timers };
 }
 
 /** What the changed machine makes of the journal, where that is what is stored (design: the refold option). */

@@ -201,7 +201,6 @@ export class Cascade {
 
   #record(message: Message, registration: Registration, before: Live | undefined, outcome: Outcome, seq: number): void {
     const { to: address, event, cause } = message;
-    const { epoch } = this.#draft.ground;
     const text = outcome.snapshot === before?.snapshot ? before.text : this.#textOf(address, registration, outcome.snapshot);
     const entry = this.#draft.append(address, before ?? { seq: 0, hash: NO_HASH }, {
       atMs: this.atMs,
@@ -223,7 +222,8 @@ export class Cascade {
       text,
       seq,
       hash: entry.hash,
-      epoch: before?.epoch ?? epoch,
+      position: before?.position,
+      epoch: before?.epoch ?? this.#draft.ground.epoch,
       createdMs: before?.createdMs ?? this.atMs,
       updatedMs: this.atMs,
       effects,

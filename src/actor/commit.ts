@@ -13,8 +13,9 @@ import type { Answer } from "./answer.ts";
 import { isStoreFailure } from "./cascade.ts";
 import { type Cache, Draft, type Live } from "./draft.ts";
 import { macrostep } from "./macrostep.ts";
+import { entryAt } from "./page.ts";
 import type { Rules } from "./rules.ts";
-import type { ActorRow, EffectRow, JournalRow, Store, StoreWriter, TimerRow } from "./store.ts";
+import type { ActorRow, Advance, EffectRow, JournalRow, Store, StoreWriter, TimerRow } from "./store.ts";
 import { dehydrate, isFinal, stateName } from "./transition.ts";
 import type { Work } from "./work.ts";
 
@@ -105,8 +106,7 @@ function attempt(draft: Draft, work: Work, rules: Rules): Settled {
 
 function write(writer: StoreWriter, draft: Draft, atMs: number): void {
   for (const [digest, bytes] of draft.blobs) writer.putBlob(digest, bytes, atMs);
-  for (const entry of draft.entries) writer.appendEntry(entry);
-  for (const live of changed(draft)) writeActor(writer, live, draft.stored.get(live.address));
+  writeActors(writer, draft, append(writer, draft));
   if (draft.isPlain()) return;
   for (const [address, quarantine] of draft.quarantines) {
     const row = writer.actor(address);
@@ -122,6 +122,13 @@ function write(writer: StoreWriter, draft: Draft, atMs: number): void {
   for (const act of draft.writes) act(writer, draft);
 }
 
+/** What the group made of an actor, also of one that it set aside after that. */
+function lastOf(draft: Draft, address: string): Live | undefined {
+  // Not through `draft.actor`: one that ended and was deleted in one group is written before it is removed.
+  const known = draft.actors.get(address);
+  return known?.kind === "live" ? known : known?.last;
+}
+
 /** A row with a number that no store takes was damaged in place; that must not stop the commit that sets its actor aside (ACT-10). */
 function writable<Row extends object>(row: Row): Row {
   let mended = row as Record<string, unknown>;
@@ -133,22 +140,38 @@ function writable<Row extends object>(row: Row): Row {
   return mended as Row;
 }
 
-/** An ordinary step changes a few columns; all else is written whole. */
-function writeActor(writer: StoreWriter, live: Live, stored: Live | undefined): void {
-  const row = rowOf(live);
-  const isStep = stored?.definition === row.definition && stored.epoch === row.epoch && row.status === "active";
-  if (isStep) writer.advanceActor(stored.seq, row);
-  else writer.putActor(row);
+/** Writes the entries, each behind its actor's last one. Returns the actors that have new ones. */
+function append(writer: StoreWriter, draft: Draft): Set<Live> {
+  const changed = new Set<Live>();
+  const positions: number[] = [];
+  let position = writer.lastPosition();
+  for (const { actor, seq } of draft.entries) {
+    const live = lastOf(draft, actor);
+    positions.push(live?.position ?? entryAt(writer, actor, seq - 1)?.position ?? 0);
+    position++;
+    if (!live) continue;
+    live.position = position;
+    changed.add(live);
+  }
+  if (positions.length > 0) writer.appendEntries(draft.entries, positions);
+  return changed;
 }
 
-/** Actors with new entries, also those set aside after them, those told of a new epoch without an entry, and those that came back. */
-function changed(draft: Draft): Live[] {
-  const addresses = new Set([...draft.entries.map((entry) => entry.actor), ...draft.rewritten, ...draft.released]);
-  return [...addresses].flatMap((address) => {
-    // Not through `draft.actor`: one that ended and was deleted in one group is written before it is removed.
-    const known = draft.actors.get(address);
-    return (known?.kind === "live" ? known : known?.last) ?? [];
-  });
+/** Writes their rows, and those of actors that were told of a new epoch without an entry, and of those that came back. */
+function writeActors(writer: StoreWriter, draft: Draft, changed: Set<Live>): void {
+  for (const address of [...draft.rewritten, ...draft.released]) {
+    const live = lastOf(draft, address);
+    if (live) changed.add(live);
+  }
+  const steps: Advance[] = [];
+  for (const live of changed) {
+    const stored = draft.stored.get(live.address);
+    // An ordinary step changes a few columns; all else is written whole.
+    const isStep = stored?.definition === live.definition && stored.epoch === live.epoch && !isFinal(live.snapshot);
+    if (isStep) steps.push(stepOf(live, stored.seq));
+    else writer.putActor(rowOf(live));
+  }
+  if (steps.length > 0) writer.advanceActors(steps);
 }
 
 function remember({ cache, cacheLimit }: Journaled, draft: Draft): void {
@@ -158,9 +181,10 @@ function remember({ cache, cacheLimit }: Journaled, draft: Draft): void {
     if (cache.size >= cacheLimit || !isKept) cache.delete(address);
     if (isKept) cache.set(address, known);
   }
+  if (cache.size <= cacheLimit) return;
   for (const address of cache.keys()) {
-    if (cache.size <= cacheLimit) break;
     cache.delete(address);
+    if (cache.size <= cacheLimit) break;
   }
 }
 
@@ -185,6 +209,11 @@ function summary(draft: Draft, settled: readonly Settled[]): Committed {
   };
 }
 
+function stepOf(live: Live, from: number): Advance {
+  const { address, seq, hash, snapshot, updatedMs } = live;
+  return { from, address, state: stateName(snapshot.value), seq, hash, snapshot: textOf(live), updatedMs };
+}
+
 /** The row of a live actor, as it is to be written. */
 function rowOf(live: Live): ActorRow {
   const { snapshot, registration } = live;
@@ -198,10 +227,14 @@ function rowOf(live: Live): ActorRow {
     state: stateName(snapshot.value),
     seq: live.seq,
     hash: live.hash,
-    snapshot: live.text ?? dehydrate(registration, snapshot),
+    snapshot: textOf(live),
     epoch: live.epoch,
     createdMs: live.createdMs,
     updatedMs: live.updatedMs,
     quarantine: null,
   };
+}
+
+function textOf({ text, registration, snapshot }: Live): string {
+  return text ?? dehydrate(registration, snapshot);
 }

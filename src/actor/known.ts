@@ -6,7 +6,7 @@ import type { Registration } from "./registration.ts";
 import type { EffectRow, StoreReader, TimerRow } from "./store.ts";
 import type { Enclosure } from "./transition.ts";
 
-/** An actor that can take events. Immutable: a transition makes a new one. */
+/** An actor that can take events. Immutable but for its position: a transition makes a new one. */
 export interface Live {
   readonly kind: "live";
   readonly address: string;
@@ -19,6 +19,8 @@ export interface Live {
   readonly text: string | undefined;
   readonly seq: number;
   readonly hash: string;
+  /** Position of its last stored entry, where that is known already. Moved on by the commit that writes the entry which led to this. */
+  position: number | undefined;
   readonly epoch: number;
   readonly createdMs: number;
   readonly updatedMs: number;

@@ -106,7 +106,7 @@ function renewed(draft: Draft, registration: Registration, row: ActorRow, folded
   const { definition } = registration;
   const live: Live = {
     ...{ kind: "live", address, id, registration, definition, snapshot: folded.snapshot as Live["snapshot"], text: undefined, seq, hash },
-    ...{ epoch, createdMs, updatedMs, effects, timers },
+    ...{ position: undefined, epoch, createdMs, updatedMs, effects, timers },
   };
   draft.actors.set(address, live);
   return live;

@@ -95,8 +95,10 @@ export interface StoreReader {
   watermarks(): Watermarks;
 }
 
-/** The columns of an actor's row that an ordinary step changes. */
-export type Advance = Pick<ActorRow, "address" | "state" | "seq" | "hash" | "snapshot" | "updatedMs">;
+/** An ordinary step of an actor, from the revision `from`: the columns of its row that it changes. */
+export interface Advance extends Pick<ActorRow, "address" | "state" | "seq" | "hash" | "snapshot" | "updatedMs"> {
+  readonly from: number;
+}
 
 /** What can be written, only inside `Store.write`. */
 export interface StoreWriter extends StoreReader {
@@ -104,10 +106,15 @@ export interface StoreWriter extends StoreReader {
   isChangedElsewhere(): boolean;
   /** Inserts or replaces the row with this address. An existing row keeps its ordinal. */
   putActor(row: ActorRow): void;
-  /** Writes an ordinary step over the row at revision `from`. Throws, an invariant breach, where the row is not at it. */
-  advanceActor(from: number, row: Advance): void;
-  /** Throws on a repeated (actor, seq): the engine checks before it writes, so this is an invariant breach. */
-  appendEntry(row: JournalRow): number;
+  /** Writes ordinary steps, one for each actor at most. Throws, an invariant breach, where a row is not at the revision of its step. */
+  advanceActors(steps: readonly Advance[]): void;
+  /**
+   * Appends entries in their order, at the positions behind `lastPosition`. `before` has, for each, the position of its actor's entry
+   * before it, 0 where there is none: a store may use it to find an actor's entries, and must find them all where it is wrong. The row of
+   * an actor that has one is written behind its entries in the same `write`. A repeated (actor, seq) throws, here or at the latest there:
+   * the engine checks before it writes, so this is an invariant breach.
+   */
+  appendEntries(rows: readonly JournalRow[], before: readonly number[]): void;
   putAnswer(row: AnswerRow): void;
   putIdentity(name: string, actor: string): void;
   /** Inserts or replaces. An existing row keeps its ordinal. */

@@ -16,8 +16,8 @@ export class Connection {
   readonly #db: Database.Database;
   readonly #statements = new Map<string, Database.Statement<unknown[]>>();
   #writing = false;
-  /** The first storage error of the present transaction. */
-  #failure: HoldfastError | undefined;
+  /** Why the present transaction cannot be committed any more. */
+  #failure: Error | undefined;
 
   constructor(db: Database.Database) {
     this.#db = db;
@@ -61,7 +61,7 @@ export class Connection {
     this.#writing = true;
     try {
       const result = body();
-      // Fails where the body has swallowed a storage error: see `#failed`.
+      // Fails where the body has swallowed a storage error, or what `spoil` was told.
       this.run("COMMIT");
       return result;
     } catch (error) {
@@ -71,6 +71,12 @@ export class Connection {
       this.#writing = false;
       this.#failure = undefined;
     }
+  }
+
+  /** Nothing of the present transaction is committed, whatever its body does with this error. */
+  spoil(error: Error): never {
+    this.#failure ??= error;
+    throw error;
   }
 
   /** Runs `body` in one read transaction: all its reads see the same commit, and no writer waits for it. */

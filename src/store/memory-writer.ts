@@ -38,21 +38,21 @@ export class MemoryWriter extends MemoryReader implements StoreWriter {
     this.#accept(row).actors.put(address, { ...known, quarantine });
   }
 
-  advanceActor(from: number, row: Advance): void {
-    const { address, state, seq, hash, snapshot, updatedMs } = row;
-    const { actors } = this.#accept({ ...row, from });
-    const known = actors.get(address);
-    if (known?.seq !== from) throw breach(`${address} is not at revision ${from}`);
-    actors.put(address, { ...known, state, seq, hash, snapshot, updatedMs });
+  advanceActors(steps: readonly Advance[]): void {
+    const { actors } = this.#accept(steps);
+    for (const { from, address, state, seq, hash, snapshot, updatedMs } of steps) {
+      const known = actors.get(address);
+      if (known?.seq !== from) throw breach(`${address} is not at revision ${from}`);
+      actors.put(address, { ...known, state, seq, hash, snapshot, updatedMs });
+    }
   }
 
-  appendEntry(row: JournalRow): number {
-    const { actor, seq, atMs, cause, event, facts, actions, version, hash } = row;
-    const tables = this.#accept(row);
-    if (tables.journalOf.has(actor, seq)) throw breach(`journal entry ${seq} of ${actor} exists already`);
-    const placed = tables.journal.append({ actor, seq, atMs, cause, event, facts, actions, version, hash });
-    tables.journalOf.add(placed);
-    return placed.position;
+  appendEntries(rows: readonly JournalRow[], before: readonly number[]): void {
+    const tables = this.#accept([rows, before]);
+    for (const { actor, seq, atMs, cause, event, facts, actions, version, hash } of rows) {
+      if (tables.journalOf.has(actor, seq)) throw breach(`journal entry ${seq} of ${actor} exists already`);
+      tables.journalOf.add(tables.journal.append({ actor, seq, atMs, cause, event, facts, actions, version, hash }));
+    }
   }
 
   putAnswer({ actor, key, event, answer, atMs }: AnswerRow): void {

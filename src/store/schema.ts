@@ -261,6 +261,48 @@ CREATE TABLE heads (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO heads (actor, seq, position) SELECT actor, max(seq), position FROM journal GROUP BY actor;
 `,
+  `
+-- An actor's row says where its chain ends: a table of its own for that was one more page in each commit.
+ALTER TABLE actors RENAME TO actors_3;
+
+CREATE TABLE actors (
+  ordinal INTEGER PRIMARY KEY AUTOINCREMENT,
+  address TEXT NOT NULL UNIQUE,
+  machine TEXT NOT NULL,
+  id TEXT NOT NULL,
+  version TEXT NOT NULL,
+  definition TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('active', 'final')),
+  state TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  hash TEXT NOT NULL,
+  -- Where in the journal its last entry is, and with it the end of its chain.
+  position INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
+  created_ms INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  quarantine TEXT,
+  -- Last, because it is large: the columns before it are read without following its overflow pages.
+  snapshot TEXT NOT NULL
+) STRICT;
+-- No ordinal is given out again, also where the last actors were deleted.
+INSERT INTO sqlite_sequence (name, seq) SELECT 'actors', seq FROM sqlite_sequence WHERE name = 'actors_3';
+INSERT INTO actors (ordinal, address, machine, id, version, definition, status, state, seq, hash, position, epoch, created_ms, updated_ms,
+    quarantine, snapshot)
+  SELECT ordinal, address, machine, id, version, definition, status, state, seq, hash,
+    coalesce((SELECT position FROM heads WHERE actor = address), 0), epoch, created_ms, updated_ms, quarantine, snapshot
+  FROM actors_3 ORDER BY ordinal;
+DROP TABLE actors_3;
+DROP TABLE heads;
+
+-- As they were.
+CREATE INDEX actors_unfinished ON actors (ordinal, epoch) WHERE status = 'active';
+CREATE INDEX actors_unfinished_of_machine ON actors (machine, ordinal, epoch) WHERE status = 'active';
+CREATE INDEX actors_unfinished_machine ON actors (machine, version, definition) WHERE status = 'active';
+CREATE INDEX actors_of_machine ON actors (machine, ordinal);
+CREATE INDEX actors_quarantined ON actors (ordinal) WHERE quarantine IS NOT NULL;
+CREATE INDEX actors_final ON actors (updated_ms, machine) WHERE status = 'final';
+`,
 ];
 
 /** The schema that this program writes; kept in `PRAGMA user_version`. */

@@ -18,9 +18,22 @@ UPDATE timers SET due_ms = min(${Number.MAX_SAFE_INTEGER}, ? + max(0, delay_ms))
 const ARM = "UPDATE timers SET state = 'armed' WHERE state = 'parked'";
 const BEGIN = "UPDATE root SET epoch = epoch + 1, opened_ms = ?, opened_position = ?, rested_ms = 0 RETURNING epoch";
 
+/** Entries at the end of the journal that the actors' rows are held against. */
+const TAIL = 4096;
+/**
+ * Where the end of a chain is not believed, the journal is searched: an actor whose row is behind its journal is then found to be, and is
+ * set aside. A row says itself where its chain ends, so that one which was put back whole, as by a write that a disk has lost, would
+ * contradict nothing.
+ */
+const DISTRUST = `
+UPDATE actors SET position = 0 WHERE address IN (
+  SELECT actor FROM journal WHERE position > ? GROUP BY actor HAVING max(journal.seq) > (SELECT seq FROM actors WHERE address = journal.actor)
+)`;
+
 /** Begins the next epoch inside a transaction and returns it. */
 export function beginEpoch(connection: Connection, standing: Standing, atMs: number): number {
   checkRow({ atMs });
+  connection.run(DISTRUST, standing.lastPosition - TAIL);
   connection.run(REBASE, atMs, lastCommitMs(connection, standing));
   connection.run(RESTART, atMs);
   connection.run(ARM);

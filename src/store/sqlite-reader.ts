@@ -4,7 +4,7 @@
  * Guarantees: rows come back as they were written, in the order of their cursor, through an index where the list can grow.
  * Outside a transaction each query sees the last commit; inside one it sees what was written so far.
  *
- * Next: `sqlite-writer.ts`.
+ * Next: `sqlite-put.ts`.
  */
 
 import { engineError } from "../actor/error.ts";
@@ -100,7 +100,12 @@ export class SqliteReader implements StoreReader {
 
   journal(actor: string, page: Page): PlacedJournalRow[] {
     const { after, limit } = pageBounds(page);
-    return chainOf(this.connection, actor, after, limit);
+    return chainOf(this.connection, { actor, after, limit, end: this.appendedTo(actor) });
+  }
+
+  /** Where the chain of an actor ends whose row may not say so yet. */
+  protected appendedTo(_actor: string): number | undefined {
+    return undefined;
   }
 
   entries(page: Page): PlacedJournalRow[] {

@@ -3,7 +3,8 @@
  *
  * Guarantees: a row that is replaced keeps its ordinal; a repeated journal entry and a changed answer or identity are invariant
  * breaches, never a silent overwrite; a writer that outlives its transaction writes nothing.
- * An ordinary step is `appendEntry` and `advanceActor`, and writes three pages: a leaf of the journal, of the heads, of the actors.
+ * An ordinary step is an entry and the advance of its actor, and writes two pages: a leaf of the journal and one of the actors. Of a group
+ * of them, many rows go with one statement.
  *
  * Next: `sqlite-removal.ts`.
  */
@@ -13,33 +14,37 @@ import type { ActorRow, Advance, AnswerRow, DeadLetterRow, EffectRow, JournalRow
 import { breach, checkBlob, checkRow, checkValues } from "./check.ts";
 import type { Connection } from "./connection.ts";
 import { hourOf } from "./retention.ts";
-import { moveHead } from "./sqlite-journal.ts";
+import { insert, type Put, repeated, rowsOf, settings, update } from "./sqlite-put.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { keepPosition, removeActor, removeAnswers, removeDeadLetters } from "./sqlite-removal.ts";
 
-/** A statement and the columns of its parameters, in their order. */
-interface Put {
-  readonly sql: string;
-  readonly columns: readonly string[];
-}
-
-const ENTRY = "position actor seq at_ms cause event facts actions version hash before".split(" ");
-/** The entry before is where the actor's head is. */
-const APPEND_ENTRY: Put = {
-  sql: `INSERT INTO journal (${ENTRY.join(", ")})
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce((SELECT position FROM heads WHERE actor = ?), 0))`,
-  columns: ENTRY,
-};
+/** Rows that go with one statement. More of them would bring little. */
+const BATCH = 16;
+const ENTRY = "position actor seq at_ms cause event facts actions version hash before";
+const APPEND_ENTRY = insert("journal", ENTRY);
+const APPEND_ENTRIES = insert("journal", ENTRY, { rows: BATCH });
+const STEP = "state seq hash snapshot updated_ms position address from";
 const ADVANCE_ACTOR: Put = {
-  sql: "UPDATE actors SET state = ?, seq = ?, hash = ?, snapshot = ?, updated_ms = ? WHERE address = ? AND seq = ?",
-  columns: ["state", "seq", "hash", "snapshot", "updated_ms", "address", "from"],
+  sql: `UPDATE actors SET state = ?, seq = ?, hash = ?, snapshot = ?, updated_ms = ?, position = coalesce(?, position)
+    WHERE address = ? AND seq = ?`,
+  columns: repeated(STEP, 1),
+};
+const ADVANCE_ACTORS: Put = {
+  sql: `UPDATE actors SET state = column1, seq = column2, hash = column3, snapshot = column4, updated_ms = column5,
+      position = coalesce(column6, position)
+    FROM (VALUES ${rowsOf(STEP, BATCH)}) WHERE address = column7 AND seq = column8`,
+  columns: repeated(STEP, BATCH),
 };
 
 // Rows that have ordinals are updated, and inserted where there is none yet. Not by one statement with ON CONFLICT: that uses up an
 // ordinal even where the row exists, and with it writes the page of the counter. The key comes last, as the update has it.
 const ACTOR = "version definition status state seq hash snapshot epoch created_ms updated_ms quarantine";
-const UPDATE_ACTOR = update("actors", ACTOR, "address");
-const INSERT_ACTOR = insert("actors", `${ACTOR} address machine id`);
+const UPDATE_ACTOR: Put = {
+  // Not where the row is at or behind an entry that was appended: that entry exists already.
+  sql: `UPDATE actors SET ${settings(ACTOR)}, position = coalesce(?, position) WHERE address = ? AND ifnull(seq < ?, TRUE)`,
+  columns: repeated(`${ACTOR} position address first`, 1),
+};
+const INSERT_ACTOR = insert("actors", `${ACTOR} position address machine id`);
 const EFFECT = "actor name params scope state child epoch opened_ms error";
 const UPDATE_EFFECT = update("effects", EFFECT, "key");
 const INSERT_EFFECT = insert("effects", `${EFFECT} key`);
@@ -47,8 +52,8 @@ const TIMER = "actor id event delay policy delay_ms due_ms state";
 const UPDATE_TIMER = update("timers", TIMER, "key");
 const INSERT_TIMER = insert("timers", `${TIMER} key`);
 const PUT_DEAD_LETTER = insert("dead_letters", "receiver sender seq event reason at_ms");
-const PUT_ANSWER = insert("answers", "actor key event answer at_ms", "ON CONFLICT DO NOTHING");
-const PUT_IDENTITY = insert("identities", "name actor", "ON CONFLICT DO NOTHING");
+const PUT_ANSWER = insert("answers", "actor key event answer at_ms", { conflict: "ON CONFLICT DO NOTHING" });
+const PUT_IDENTITY = insert("identities", "name actor", { conflict: "ON CONFLICT DO NOTHING" });
 const INSERT_BLOB = insert("blobs", "digest stored_ms bytes");
 const RENEW_BLOB = update("blobs", "stored_ms", "digest");
 
@@ -59,9 +64,20 @@ export interface Transaction {
   readonly changedElsewhere: boolean;
 }
 
+/** The entries of an actor that one transaction appends. */
+interface Appended {
+  /** The seq of the first; null once the actor's row is behind them. */
+  first: number | null;
+  /** Of the last. */
+  seq: number;
+  position: number;
+}
+
 export class SqliteWriter extends SqliteReader implements StoreWriter {
   readonly #changedElsewhere: boolean;
   #lastPosition: number;
+  /** What was appended, by actor. */
+  readonly #appended = new Map<string, Appended>();
   #ended = false;
 
   constructor(connection: Connection, transaction: Transaction) {
@@ -75,6 +91,10 @@ export class SqliteWriter extends SqliteReader implements StoreWriter {
     this.#ended = true;
   }
 
+  override lastPosition(): number {
+    return this.#lastPosition;
+  }
+
   isChangedElsewhere(): boolean {
     return this.#changedElsewhere;
   }
@@ -83,29 +103,68 @@ export class SqliteWriter extends SqliteReader implements StoreWriter {
     const { version, definition, status, state, seq, hash, snapshot, epoch, createdMs, updatedMs } = row;
     if (row.quarantine) checkRow(row.quarantine);
     const quarantine = row.quarantine && JSON.stringify(row.quarantine);
-    const values = [version, definition, status, state, seq, hash, snapshot, epoch, createdMs, updatedMs, quarantine, row.address];
+    const values = [version, definition, status, state, seq, hash, snapshot, epoch, createdMs, updatedMs, quarantine];
+    const appended = this.#appended.get(row.address);
+    const { first = null, position = null } = appended ?? {};
+    if (appended) appended.first = null;
     // Machine and id are not among them: the address says both, and naming them would rewrite two more indexes.
-    if (this.#put(UPDATE_ACTOR, values).changes === 0) this.#put(INSERT_ACTOR, [...values, row.machine, row.id]);
-  }
-
-  advanceActor(from: number, row: Advance): void {
-    const values = [row.state, row.seq, row.hash, row.snapshot, row.updatedMs, row.address, from];
-    if (this.#put(ADVANCE_ACTOR, values).changes === 0) throw breach(`${row.address} is not at revision ${from}`);
-  }
-
-  appendEntry(row: JournalRow): number {
-    const position = this.#lastPosition + 1;
+    if (this.#put(UPDATE_ACTOR, [...values, position, row.address, first]).changes === 1) return;
     try {
-      const { actor, seq, atMs, cause, event, facts, actions, version, hash } = row;
-      this.#put(APPEND_ENTRY, [position, actor, seq, atMs, cause, event, facts, actions, version, hash, actor]);
+      this.#put(INSERT_ACTOR, [...values, position ?? 0, row.address, row.machine, row.id]);
     } catch (error) {
-      // Only marks are in an index; `moveHead` finds the others.
-      if (isUniqueViolation(error)) throw breach(`journal entry ${row.seq} of ${row.actor} exists already`, error);
-      throw error;
+      this.connection.spoil(isUniqueViolation(error) ? exists(row.address, first, error) : (error as Error));
     }
-    moveHead(this.connection, row.actor, row.seq, position);
-    this.#lastPosition = position;
-    return position;
+  }
+
+  advanceActors(steps: readonly Advance[]): void {
+    this.#batches(steps, (batch) => {
+      const values: unknown[] = [];
+      for (const { state, seq, hash, snapshot, updatedMs, address, from } of batch) {
+        const appended = this.#appended.get(address);
+        values.push(state, seq, hash, snapshot, updatedMs, appended?.position ?? null, address, from);
+        if (appended) appended.first = null;
+      }
+      if (this.#put(batch.length === 1 ? ADVANCE_ACTOR : ADVANCE_ACTORS, values).changes === batch.length) return;
+      this.connection.spoil(breach(batch.map(({ address, from }) => `${address} is not at revision ${from}`).join(", or ")));
+    });
+  }
+
+  appendEntries(rows: readonly JournalRow[], before: readonly number[]): void {
+    let index = 0;
+    this.#batches(rows, (batch) => {
+      const values: unknown[] = [];
+      for (const { actor, seq, atMs, cause, event, facts, actions, version, hash } of batch) {
+        const position = ++this.#lastPosition;
+        values.push(position, actor, seq, atMs, cause, event, facts, actions, version, hash, before[index++]);
+        const appended = this.#appended.get(actor);
+        if (appended && seq <= appended.seq) this.connection.spoil(exists(actor, seq));
+        if (appended) Object.assign(appended, { first: appended.first ?? seq, seq, position });
+        else this.#appended.set(actor, { first: seq, seq, position });
+      }
+      try {
+        this.#put(batch.length === 1 ? APPEND_ENTRY : APPEND_ENTRIES, values);
+      } catch (error) {
+        // Only marks are in an index; of the others the actor's row tells.
+        this.connection.spoil(
+          isUniqueViolation(error)
+            ? breach(`a journal entry exists already: one of ${batch.map(({ actor, seq }) => `${seq} of ${actor}`).join(", ")}`, error)
+            : (error as Error),
+        );
+      }
+    });
+  }
+
+  /** Takes rows many at a time, and those that are left one by one. */
+  #batches<Row>(rows: readonly Row[], take: (batch: readonly Row[]) => void): void {
+    for (let from = 0; from < rows.length; ) {
+      const count = rows.length - from < BATCH ? 1 : BATCH;
+      take(count === rows.length ? rows : rows.slice(from, from + count));
+      from += count;
+    }
+  }
+
+  protected override appendedTo(actor: string): number | undefined {
+    return this.#appended.get(actor)?.position;
   }
 
   putAnswer({ actor, key, event, answer, atMs }: AnswerRow): void {
@@ -201,15 +260,8 @@ export class SqliteWriter extends SqliteReader implements StoreWriter {
   }
 }
 
-function insert(table: string, columns: string, conflict = ""): Put {
-  const names = columns.split(" ");
-  const marks = names.map(() => "?").join(", ");
-  return { sql: `INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks}) ${conflict}`, columns: names };
-}
-
-function update(table: string, columns: string, key: string): Put {
-  const names = columns.split(" ");
-  return { sql: `UPDATE ${table} SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE ${key} = ?`, columns: [...names, key] };
+function exists(actor: string, seq: number | null, cause?: unknown): Error {
+  return breach(`journal entry ${seq} of ${actor} exists already`, cause);
 }
 
 function isUniqueViolation(error: unknown): boolean {

@@ -1,8 +1,8 @@
 /** The conformance suite of stores, continued: what is kept of each kind of row, and in which order it is listed. */
 
 import assert from "node:assert/strict";
-import type { ActorRow, Advance, Store, StoreWriter } from "../actor/store.ts";
-import { ALL, actorRow, answerRow, effectRow, entryRow, letterRow, NOW_MS, type Promised } from "./store-row.ts";
+import type { ActorRow, Store, StoreWriter } from "../actor/store.ts";
+import { ALL, actorRow, answerRow, effectRow, letterRow, NOW_MS, type Promised } from "./store-row.ts";
 
 /** The promises about actors. */
 export function actors(promised: Promised): void {
@@ -82,113 +82,6 @@ export function actors(promised: Promised): void {
               const paged = store.actors(given, { after: all[0]?.ordinal ?? 0, limit: 2 });
               assert.deepEqual(addresses(paged), addresses(expected.slice(1, 3)), JSON.stringify(filter));
             }
-  });
-}
-
-/** The promises about the ordinary step of an actor, and about what is asked of all unfinished ones. */
-export function steps(promised: Promised): void {
-  const step = (more: Partial<Advance> = {}): Advance => ({
-    address: "m/a",
-    state: "moved",
-    seq: 2,
-    hash: "h2",
-    snapshot: "[2]",
-    updatedMs: NOW_MS + 2,
-    ...more,
-  });
-  promised("an ordinary step changes its columns and no others, and keeps the ordinal", (store, epoch) => {
-    const quarantine = { code: "c", message: "m", atMs: 1, event: "{}" };
-    store.write(epoch, (writer) => ["m/a", "m/b"].forEach((address) => void writer.putActor(actorRow(address, { quarantine }))));
-    const [a, b] = store.actors({}, ALL);
-    store.write(epoch, (writer) => writer.advanceActor(1, { ...step(), version: "never", epoch: 99 } as Advance));
-    assert.deepEqual(store.actors({}, ALL), [{ ...a, ...step() }, b]);
-    assert.deepEqual(store.actor("m/a"), actorRow("m/a", { ...step(), quarantine }));
-  });
-  promised("a step from a revision at which the actor is not, or of no actor, is refused", (store, epoch) => {
-    store.write(epoch, (writer) => writer.putActor(actorRow("m/a")));
-    for (const from of [0, 2]) assert.throws(() => store.write(epoch, (writer) => writer.advanceActor(from, step())), /not at revision/);
-    assert.throws(() => store.write(epoch, (writer) => writer.advanceActor(1, step({ address: "m/b" }))), /not at revision/);
-    assert.deepEqual(store.actor("m/a"), actorRow("m/a"));
-  });
-  promised("steps of one write build on each other, and are taken back together", (store, epoch) => {
-    store.write(epoch, (writer) => writer.putActor(actorRow("m/a")));
-    const two = (writer: StoreWriter) => {
-      writer.advanceActor(1, step());
-      writer.advanceActor(2, step({ seq: 3, state: "again" }));
-      assert.equal(writer.actor("m/a")?.state, "again");
-    };
-    const fail = (writer: StoreWriter) => {
-      two(writer);
-      throw new Error("undone");
-    };
-    assert.throws(() => store.write(epoch, fail), /undone/);
-    assert.equal(store.actor("m/a")?.seq, 1);
-    store.write(epoch, two);
-    assert.equal(store.actor("m/a")?.seq, 3);
-  });
-  promised("the machines of unfinished actors are listed once each, in order", (store, epoch) => {
-    assert.deepEqual(store.unfinishedMachines(), []);
-    const expected = [["a", "1", ""], ["a", "1", "d"], ["a", "2", ""], ["b", "1", "d"], ["\uffee", "1", "d"], ["😀", "1", "d"]]; // biome-ignore format: a table
-    store.write(epoch, (writer) => {
-      for (const [machine = "", version = "", definition = ""] of [...expected].reverse())
-        for (const id of ["x", "y"]) writer.putActor(actorRow(`${machine}/${id}${version}${definition}`, { version, definition }));
-      writer.putActor(actorRow("c/over", { status: "final" }));
-      writer.putActor(actorRow("b/aside", { version: "1", definition: "d", quarantine: { code: "c", message: "m", atMs: 1 } }));
-    });
-    assert.deepEqual(
-      store.unfinishedMachines(),
-      expected.map(([machine, version, definition]) => ({ machine, version, definition })),
-    );
-  });
-  promised("nothing is said to have changed elsewhere where only this store wrote", (store, epoch) => {
-    store.write(epoch, () => undefined);
-    for (let time = 1; time < 3; time++)
-      store.write(epoch, (writer) => {
-        assert.equal(writer.isChangedElsewhere(), false);
-        writer.putActor(actorRow("m/a", { seq: time }));
-      });
-  });
-}
-
-/** The promises about the journal. */
-export function journal(promised: Promised): void {
-  promised("positions rise by one over all actors, and a write that failed leaves no gap", (store, epoch) => {
-    const append = (actor: string, seq: number) => store.write(epoch, (writer) => writer.appendEntry(entryRow(actor, seq)));
-    assert.deepEqual([append("m/a", 1), append("m/b", 1)], [1, 2]);
-    const failing = (writer: StoreWriter) => {
-      assert.equal(writer.appendEntry(entryRow("m/a", 2)), 3);
-      throw new Error("undone");
-    };
-    assert.throws(() => store.write(epoch, failing), /undone/);
-    assert.equal(store.lastPosition(), 2);
-    assert.equal(append("m/a", 2), 3);
-    assert.deepEqual(store.entries(ALL).map((row) => [row.position, row.actor, row.seq]), [[1, "m/a", 1], [2, "m/b", 1], [3, "m/a", 2]]); // biome-ignore format: a table
-  });
-  promised("a repeated seq of one actor is refused, also where the body goes on", (store, epoch) => {
-    const repeat = (writer: StoreWriter, seq: number) => writer.appendEntry(entryRow("m/a", seq, { event: "other" }));
-    store.write(epoch, (writer) => [1, 2].map((seq) => writer.appendEntry(entryRow("m/a", seq))));
-    for (const seq of [1, 2]) assert.throws(() => store.write(epoch, (writer) => repeat(writer, seq)), /exists already/);
-    store.write(epoch, (writer) => {
-      for (const seq of [1, 2]) assert.throws(() => repeat(writer, seq), /exists already/);
-      assert.equal(writer.appendEntry(entryRow("m/a", 3)), 3);
-    });
-    assert.deepEqual(
-      store.entries(ALL).map((row) => row.event),
-      ["{}", "{}", "{}"],
-    );
-  });
-  promised("entries of one actor and of all are paged after a cursor", (store, epoch) => {
-    store.write(epoch, (writer) => {
-      for (let seq = 1; seq <= 5; seq++) for (const actor of ["m/a", "m/b"]) writer.appendEntry(entryRow(actor, seq));
-    });
-    assert.deepEqual(store.journal("m/b", { after: 2, limit: 2 }).map((row) => [row.seq, row.position]), [[3, 6], [4, 8]]); // biome-ignore format: a table
-    assert.deepEqual(store.journal("m/b", { after: 5, limit: 2 }), []);
-    assert.deepEqual(
-      store.entries({ after: 4, limit: 3 }).map((row) => row.position),
-      [5, 6, 7],
-    );
-    assert.deepEqual(store.journal("m/none", ALL), []);
-    assert.equal(store.lastPosition(), 10);
   });
 }
 

@@ -6,6 +6,7 @@ import {
   ALL,
   actorRow,
   answerRow,
+  appendRow,
   digestOf,
   effectRow,
   entryRow,
@@ -23,8 +24,8 @@ export function deletion(promised: Promised): void {
   /** `m/a`, final, with everything that an actor can have; then `m/b` with an entry after it. */
   const two = (writer: StoreWriter) => {
     for (const actor of ["m/a", "m/b"]) {
-      writer.appendEntry(entryRow(actor, 1));
-      writer.appendEntry(entryRow(actor, 2, { hash: `${actor}2` }));
+      appendRow(writer, entryRow(actor, 1));
+      appendRow(writer, entryRow(actor, 2, { hash: `${actor}2` }));
       writer.putActor(actorRow(actor, { seq: 2, hash: `${actor}2`, status: actor === "m/a" ? "final" : "active", state: "done" }));
       writer.putAnswer(answerRow(actor, "k"));
       writer.putIdentity(`id of ${actor}`, actor);
@@ -55,7 +56,7 @@ export function deletion(promised: Promised): void {
     store.write(epoch, (writer) => writer.deleteActor("m/a", 77));
     assert.equal(store.lastPosition(), 4);
     assert.equal(
-      store.write(epoch, (writer) => writer.appendEntry(entryRow("m/b", 3))),
+      store.write(epoch, (writer) => appendRow(writer, entryRow("m/b", 3))),
       5,
     );
     assert.deepEqual(store.entries({ after: 1, limit: 2 }).map((row) => row.position), [3, 4]); // biome-ignore format: one line says it
@@ -73,13 +74,13 @@ export function deletion(promised: Promised): void {
     store.write(epoch, two);
     store.write(epoch, (writer) => writer.putActor(actorRow("m/b", { seq: 3, status: "final" })));
     const last = store.write(epoch, (writer) => {
-      const position = writer.appendEntry(entryRow("m/b", 3));
+      const position = appendRow(writer, entryRow("m/b", 3));
       writer.deleteActor("m/b", 1);
       return position;
     });
     assert.equal(store.lastPosition(), last);
     assert.equal(
-      store.write(epoch, (writer) => writer.appendEntry(entryRow("m/a", 3))),
+      store.write(epoch, (writer) => appendRow(writer, entryRow("m/a", 3))),
       last + 1,
     );
   });
@@ -91,7 +92,7 @@ export function deletion(promised: Promised): void {
       writer.deleteAnswers(NOW_MS + 1, 10);
       writer.deleteDeadLetters(NOW_MS + 1, 10, []);
       writer.deleteDeadLetter(2);
-      writer.appendEntry(entryRow("m/b", 3));
+      appendRow(writer, entryRow("m/b", 3));
       throw new Error("undone");
     };
     assert.throws(() => store.write(epoch, body), /undone/);

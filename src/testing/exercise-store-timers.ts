@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Store, TimerRow } from "../actor/store.ts";
-import { ALL, actorRow, entryRow, everything, NOW_MS, type Promised, timerRow } from "./store-row.ts";
+import { ALL, actorRow, appendRow, entryRow, everything, NOW_MS, type Promised, timerRow } from "./store-row.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -58,9 +58,9 @@ export function openings(promised: Promised): void {
   /** Three timers, set at 1000 with 500 to go, and an entry at 1200, the last commit. */
   const running = (store: Store, epoch: number) =>
     store.write(epoch, (writer) => {
-      writer.appendEntry(entryRow("m/a", 1, { atMs: 1000 }));
+      appendRow(writer, entryRow("m/a", 1, { atMs: 1000 }));
       for (const policy of POLICIES) writer.putTimer(timerRow(policy, { policy, delayMs: 500, dueMs: 1500 }));
-      writer.appendEntry(entryRow("m/a", 2, { atMs: 1200 }));
+      appendRow(writer, entryRow("m/a", 2, { atMs: 1200 }));
     });
   const dues = (store: Store) => POLICIES.map((policy) => store.timer(policy)?.dueMs);
 
@@ -86,7 +86,7 @@ export function openings(promised: Promised): void {
   promised("an entry of the new ownership is the last commit from then on", (store, epoch) => {
     running(store, epoch);
     const next = store.beginEpoch(9000);
-    store.write(next, (writer) => writer.appendEntry(entryRow("m/a", 3, { atMs: 9100 })));
+    store.write(next, (writer) => appendRow(writer, entryRow("m/a", 3, { atMs: 9100 })));
     store.beginEpoch(20_000);
     assert.deepEqual(dues(store), [1500, 20_200, 20_500]);
   });
@@ -104,7 +104,7 @@ export function openings(promised: Promised): void {
     const end = (name: string, seq: number, at: number) =>
       store.write(epoch, (writer) => {
         writer.putActor(actorRow(name, { status: "final", seq }));
-        writer.appendEntry(entryRow(name, seq, { atMs: at }));
+        appendRow(writer, entryRow(name, seq, { atMs: at }));
       });
     const remove = (owner: number, ...names: string[]) =>
       store.write(owner, (writer) => names.forEach((name) => void writer.deleteActor(name, 8000)));
@@ -116,12 +116,12 @@ export function openings(promised: Promised): void {
     assert.deepEqual(dues(store), [1500, 9100, 9500]);
     store.write(next, (writer) => {
       writer.putActor(actorRow("m/d", { status: "final" }));
-      writer.appendEntry(entryRow("m/d", 1, { atMs: 9010 }));
+      appendRow(writer, entryRow("m/d", 1, { atMs: 9010 }));
     });
     remove(next, "m/d");
     store.write(next, (writer) => {
       writer.putActor(actorRow("m/e", { status: "final" }));
-      writer.appendEntry(entryRow("m/e", 1, { atMs: 9020 }));
+      appendRow(writer, entryRow("m/e", 1, { atMs: 9020 }));
     });
     const third = store.beginEpoch(20_000);
     assert.deepEqual(dues(store), [1500, 20_080, 20_500]);
@@ -132,7 +132,7 @@ export function openings(promised: Promised): void {
   });
   promised("a remaining timer that was overdue already is due at once", (store, epoch) => {
     running(store, epoch);
-    store.write(epoch, (writer) => writer.appendEntry(entryRow("m/a", 3, { atMs: 1700 })));
+    store.write(epoch, (writer) => appendRow(writer, entryRow("m/a", 3, { atMs: 1700 })));
     store.beginEpoch(9000);
     assert.deepEqual(dues(store), [1500, 9000, 9500]);
   });

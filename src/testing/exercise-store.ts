@@ -7,7 +7,8 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
 import type { Store, StoreWriter } from "../actor/store.ts";
-import { actors, effects, journal, records, startable, steps } from "./exercise-store-lists.ts";
+import { journal, steps } from "./exercise-store-journal.ts";
+import { actors, effects, records, startable } from "./exercise-store-lists.ts";
 import { blobs, deletion, watermarks } from "./exercise-store-retention.ts";
 import { openings, timers } from "./exercise-store-timers.ts";
 import {
@@ -15,6 +16,7 @@ import {
   AWKWARD,
   actorRow,
   answerRow,
+  appendRow,
   digestOf,
   effectRow,
   entryRow,
@@ -152,7 +154,7 @@ function fidelity(promised: Promised): void {
     const letter = letterRow(address, { sender: AWKWARD, event: AWKWARD, reason: AWKWARD });
     store.write(epoch, (writer) => {
       writer.putActor(actor);
-      writer.appendEntry(entry);
+      appendRow(writer, entry);
       writer.putEffect(effect);
       writer.putTimer(timer);
       writer.putDeadLetter(letter);
@@ -220,7 +222,7 @@ function refusals(promised: Promised): void {
       () => kept.deleteActor("m/a", 1),
       () => kept.deleteAnswers(1, 1),
       () => kept.deleteDeadLetters(1, 1, []),
-      () => kept.advanceActor(1, actorRow("m/a")),
+      () => kept.advanceActors([{ ...actorRow("m/a"), from: 1 }]),
     ])
       assert.throws(late, /after its write/);
     assert.deepEqual(store.actors({}, ALL), []);
@@ -229,13 +231,13 @@ function refusals(promised: Promised): void {
     const refused = (put: (writer: StoreWriter) => void) => assert.throws(() => store.write(epoch, put), /invariant/);
     refused((writer) => writer.putIdentity("lone \ud800", "m/a"));
     refused((writer) => writer.putActor(actorRow("m/a", { updatedMs: 1.5 })));
-    refused((writer) => writer.appendEntry(entryRow("m/a", 2 ** 53)));
+    refused((writer) => writer.appendEntries([entryRow("m/a", 2 ** 53)], [0]));
     refused((writer) => writer.putActor(actorRow("m/a", { quarantine: { code: "lone \udfff", message: "m", atMs: 1 } })));
     refused((writer) => writer.putTimer(timerRow("t", { dueMs: Number.NaN })));
     refused((writer) => writer.putEffect(effectRow("e", { child: "lone \ud800" })));
     refused((writer) => writer.putBlob(digestOf(new Uint8Array()), new Uint8Array(), 0.5));
     store.write(epoch, (writer) => writer.putActor(actorRow("m/a")));
-    refused((writer) => writer.advanceActor(1, actorRow("m/a", { snapshot: "lone \ud800" })));
+    refused((writer) => writer.advanceActors([{ ...actorRow("m/a", { snapshot: "lone \ud800" }), from: 1 }]));
     assert.deepEqual(store.actor("m/a"), actorRow("m/a"));
     assert.equal(store.lastPosition(), 0);
   });

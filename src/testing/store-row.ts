@@ -89,6 +89,12 @@ export const letterRow = (receiver: string, more: Partial<DeadLetterRow> = {}): 
   atMs: NOW_MS,
   ...more,
 });
+/** Appends an entry behind the one before it, and returns its position. */
+export function appendRow(writer: StoreWriter, row: JournalRow): number {
+  const before = row.seq > 1 ? writer.journal(row.actor, { after: row.seq - 2, limit: 1 })[0] : undefined;
+  writer.appendEntries([row], [before?.position ?? 0]);
+  return writer.lastPosition();
+}
 /** The digest under which a blob is stored. */
 export const digestOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 /** Whether an error has this code, for `assert.throws`. */
@@ -100,7 +106,7 @@ export const ALL: Page = { limit: 1000 };
 export function putOneOfEach(writer: StoreWriter, suffix: string): void {
   const bytes = Buffer.from(suffix);
   writer.putActor(actorRow(`m/${suffix}`));
-  writer.appendEntry(entryRow(`m/${suffix}`, 1));
+  appendRow(writer, entryRow(`m/${suffix}`, 1));
   writer.putAnswer(answerRow(`m/${suffix}`, "k"));
   writer.putIdentity(`id-${suffix}`, `m/${suffix}`);
   writer.putEffect(effectRow(`effect-${suffix}`));

@@ -4,7 +4,7 @@ import { PAGE } from "../../src/actor/page.ts";
 import { register } from "../../src/actor/registration.ts";
 import type { EffectRow, Store, StoreWriter } from "../../src/actor/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { actorRow, answerRow, digestOf, effectRow, entryRow, letterRow, timerRow } from "../../src/testing/store-row.ts";
+import { actorRow, answerRow, appendRow, digestOf, effectRow, entryRow, letterRow, timerRow } from "../../src/testing/store-row.ts";
 import { counter, make, open, place } from "./counter.ts";
 
 const bytes = new Uint8Array([1]);
@@ -114,7 +114,7 @@ describe("what a draft reads", () => {
       writer.putIdentity("key", "m/a");
       writer.putAnswer(answerRow("m/a", "key"));
       writer.putBlob(DIGEST, bytes, 1);
-      writer.appendEntry(entryRow("m/a", 1));
+      appendRow(writer, entryRow("m/a", 1));
     });
     const root = new Draft(ground(store));
     for (const draft of [root, root.fork()]) {
@@ -183,7 +183,7 @@ describe("what a draft reads", () => {
     const store = stored((writer) => {
       for (const address of ["m/a", "m/b"]) {
         writer.putActor(actorRow(address, { status: "final" }));
-        writer.appendEntry(entryRow(address, 1));
+        appendRow(writer, entryRow(address, 1));
       }
       writer.putActor(actorRow("m/c"));
       writer.deleteActor("m/b", 1);

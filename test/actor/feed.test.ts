@@ -4,7 +4,7 @@ import { engineError } from "../../src/actor/error.ts";
 import { Feed, harmless, type Signal, type Watched, watch } from "../../src/actor/feed.ts";
 import type { ActorRow } from "../../src/actor/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { actorRow, entryRow } from "../../src/testing/store-row.ts";
+import { actorRow, appendRow, entryRow } from "../../src/testing/store-row.ts";
 import { gate, make, open, place, rejection, STORES } from "./counter.ts";
 import { flushed } from "./held.ts";
 
@@ -255,7 +255,7 @@ describe("who watches an actor without its engine", () => {
         writer.putActor(actorRow("m/a", { seq: to }));
         return Array.from({ length: to - from + 1 }, (_, index) => {
           const row = entryRow("m/a", from + index);
-          writer.appendEntry(row);
+          appendRow(writer, row);
           return row;
         });
       });

@@ -9,6 +9,7 @@ import { makeEntry } from "../../src/actor/journal.ts";
 import { TIMERS_LIMIT } from "../../src/actor/request.ts";
 import type { ActorRow, PlacedDeadLetterRow, Store, StoreWriter } from "../../src/actor/store.ts";
 import { faultPoints, simulatedClock } from "../../src/testing/index.ts";
+import { appendRow } from "../../src/testing/store-row.ts";
 import { journal, make, open, place, rejection, STORES } from "./counter.ts";
 import { flushed, held } from "./held.ts";
 import { all, harbour, sail, ship, ship2, shipOf } from "./ship.ts";
@@ -387,7 +388,7 @@ describe.each(STORES)("a release (%s)", (kind) => {
     const { hash } = store.actor("ship/a") as ActorRow;
     const content = { atMs: START_MS, version: "2", cause: '{"kind":"engine"}', facts: "[]", actions: "[]" };
     const entry = makeEntry(hash, "ship/a", 2, { ...content, event: '{"type":"engine.discarded"}' });
-    store.write(store.epoch(), (writer) => writer.appendEntry(entry));
+    store.write(store.epoch(), (writer) => appendRow(writer, entry));
     change(store, { version: "2", seq: 2, hash: entry.hash, quarantine });
     const engine = await sail(store, ship2());
     expect(await rejection(engine.release("ship/a"))).toMatchObject({ code: "machine_version_unknown" });

@@ -102,8 +102,9 @@ export const COMPLETED = { type: "run.ended", kind: "completed", stopReason: "en
 /** A copy of a run's row and journal under another id; no hash is computed again. */
 export function copyRun(world: World, from: string, to: string): void {
   world.tamper(
-    `INSERT INTO actors (address, machine, id, version, definition, status, state, seq, hash, epoch, created_ms, updated_ms, quarantine, snapshot)
-     SELECT 'run/' || ?, machine, ?, version, definition, status, state, seq, hash, epoch, created_ms, updated_ms, quarantine,
+    `INSERT INTO actors (address, machine, id, version, definition, status, state, seq, hash, position, epoch, created_ms, updated_ms, quarantine,
+       snapshot)
+     SELECT 'run/' || ?, machine, ?, version, definition, status, state, seq, hash, 0, epoch, created_ms, updated_ms, quarantine,
        json_set(snapshot, '$.context.runId', ?) FROM actors WHERE address = ?`,
     ...[to, to, to, `run/${from}`],
   );

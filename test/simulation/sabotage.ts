@@ -1,6 +1,7 @@
 /** Sabotage: stores that break one invariant each, and the seeds that show it. The engine over them is the real one. */
 
 import type { ActorRow, EffectRow, StartableEffectRow, Store, StoreWriter } from "../../src/actor/store.ts";
+import { without } from "../actor/wrapped.ts";
 import type { Sabotage } from "./ground.ts";
 
 /** A store, or its writer, with some of its methods replaced. */
@@ -142,7 +143,9 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
     how: "loses an entry",
     sabotage: () => {
       const isNow = every(100);
-      return writing((writer) => ({ appendEntry: (row) => (isNow() ? writer.lastPosition() : writer.appendEntry(row)) }));
+      return writing((writer) => ({
+        appendEntries: (rows, before) => writer.appendEntries(...without(rows.map(isNow).indexOf(true), rows, before)),
+      }));
     },
     shows: "ACT-3",
     caught: [
@@ -154,7 +157,8 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
     how: "changes a snapshot",
     sabotage: () =>
       writing((writer) => ({
-        advanceActor: (from, row) => writer.advanceActor(from, { ...row, snapshot: row.snapshot.replace('"turns":1', '"turns":2') }),
+        advanceActors: (steps) =>
+          writer.advanceActors(steps.map((step) => ({ ...step, snapshot: step.snapshot.replace('"turns":1', '"turns":2') }))),
       })),
     shows: "ACT-4",
     caught: [

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { adoptRoot } from "../../src/actors.ts";
 import { openOwnedStore, openRootReader } from "../../src/store/root-store.ts";
-import { ALL, entryRow, NOW_MS } from "../../src/testing/store-row.ts";
+import { ALL, appendRow, entryRow, NOW_MS } from "../../src/testing/store-row.ts";
 import { tamper } from "./sample.ts";
 import { temporary, thrownBy, Worker } from "./worker.ts";
 
@@ -29,7 +29,7 @@ function made(name = "root"): { path: string; directory: string; rootId: string 
   const directory = temporary();
   const path = join(directory, name);
   const { store, release } = openOwnedStore({ path, create: true });
-  store.write(store.beginEpoch(NOW_MS), (writer) => writer.appendEntry(entryRow("m/a", 1)));
+  store.write(store.beginEpoch(NOW_MS), (writer) => appendRow(writer, entryRow("m/a", 1)));
   release();
   return { path, directory, rootId: store.rootId };
 }

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { backupRoot, checkUpgrade, restoreRoot } from "../../src/actors.ts";
 import { openOwnedStore, openRootReader } from "../../src/store/root-store.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from "../../src/store/schema.ts";
-import { entryRow, everything, NOW_MS, putOneOfEach } from "../../src/testing/store-row.ts";
+import { appendRow, entryRow, everything, NOW_MS, putOneOfEach } from "../../src/testing/store-row.ts";
 import { temporary, thrownBy, Worker } from "./worker.ts";
 
 /** A root with one row of each kind, closed, and what is in it. */
@@ -79,7 +79,7 @@ test("a backup of what a killed owner left in its WAL is whole", async () => {
   const { rootId } = restoreRoot({ file, path: join(directory, "restored"), as: "moved" });
   const { store, release } = openOwnedStore({ path: join(directory, "restored"), create: false });
   expect([store.rootId, store.lastPosition(), store.beginEpoch(NOW_MS)]).toEqual([rootId, 20, 2]);
-  expect(store.write(2, (writer) => writer.appendEntry(entryRow("m/a", 21)))).toBe(21);
+  expect(store.write(2, (writer) => appendRow(writer, entryRow("m/a", 21)))).toBe(21);
   release();
 });
 

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
-import { actorRow, entryRow, NOW_MS } from "../../src/testing/store-row.ts";
+import { actorRow, appendRow, entryRow, NOW_MS } from "../../src/testing/store-row.ts";
 import { temporary } from "./worker.ts";
 
 /** Runs SQL over a connection of its own. */
@@ -20,7 +20,7 @@ export function filled(entries = 3): string {
   const epoch = store.beginEpoch(NOW_MS);
   store.write(epoch, (writer) => {
     writer.putActor(actorRow("m/a", { quarantine: { code: "c", message: "m", atMs: 1 } }));
-    for (let seq = 1; seq <= entries; seq++) writer.appendEntry(entryRow("m/a", seq, { event: "x".repeat(500) }));
+    for (let seq = 1; seq <= entries; seq++) appendRow(writer, entryRow("m/a", seq, { event: "x".repeat(500) }));
   });
   store.close();
   return file;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { describe, expect, it, test } from "vitest";
 import type { StoreWriter } from "../../src/actor/store.ts";
 import { Connection } from "../../src/store/connection.ts";
@@ -7,7 +7,7 @@ import { openWritable } from "../../src/store/database.ts";
 import { openSqliteStore, type SqliteStore } from "../../src/store/sqlite.ts";
 import { SqliteReader } from "../../src/store/sqlite-reader.ts";
 import { SqliteWriter } from "../../src/store/sqlite-writer.ts";
-import { ALL, actorRow, entryRow, NOW_MS } from "../../src/testing/store-row.ts";
+import { ALL, actorRow, appendRow, entryRow, NOW_MS } from "../../src/testing/store-row.ts";
 import { tamper } from "./sample.ts";
 import { temporary } from "./worker.ts";
 
@@ -20,7 +20,7 @@ function interleaved(length = LENGTH): string {
   const file = join(temporary(), "chains.db");
   const store = openSqliteStore({ file, synchronous: "normal" });
   store.write(store.beginEpoch(NOW_MS), (writer) => {
-    for (let seq = 1; seq <= length; seq++) for (const actor of ACTORS) writer.appendEntry(entryRow(actor, seq));
+    for (let seq = 1; seq <= length; seq++) for (const actor of ACTORS) appendRow(writer, entryRow(actor, seq));
     for (const address of ACTORS) writer.putActor(actorRow(address, { seq: length, status: address === "m/c" ? "final" : "active" }));
   });
   store.close();
@@ -73,6 +73,12 @@ function searches(file: string, act: (writer: SqliteWriter) => unknown): number 
   }
 }
 
+/** A step of `m/a` to this entry. */
+function step(writer: StoreWriter, seq: number): void {
+  appendRow(writer, entryRow("m/a", seq));
+  writer.advanceActors([{ ...actorRow("m/a", { seq }), from: seq - 1 }]);
+}
+
 const at = (seq: number, actor = "m/a") => `(SELECT position FROM journal WHERE actor = '${actor}' AND seq = ${seq})`;
 const seqs = (
   reader: { journal(actor: string, page: { after?: number; limit: number }): { seq: number }[] },
@@ -97,7 +103,7 @@ test("no page is searched for where nothing is damaged, nor the journal of an ac
   };
   expect(searches(file, reads)).toBe(0);
   // The watch sees a search.
-  tamper(file, "DELETE FROM heads");
+  tamper(file, "UPDATE actors SET position = 0");
   expect(searches(file, reads)).toBeGreaterThan(0);
 });
 
@@ -110,35 +116,24 @@ test("a mark ends the walk: what lies behind it is not looked at", () => {
 
 test("entries are added and removed without a search", () => {
   const add = (writer: SqliteWriter) => {
-    for (let seq = LENGTH + 1; seq <= LENGTH + 20; seq++) writer.appendEntry(entryRow("m/a", seq));
-    for (let seq = 1; seq <= 20; seq++) writer.appendEntry(entryRow("m/new", seq));
+    for (let seq = LENGTH + 1; seq <= LENGTH + 20; seq++) appendRow(writer, entryRow("m/a", seq));
+    for (let seq = 1; seq <= 20; seq++) appendRow(writer, entryRow("m/new", seq));
   };
   expect(searches(interleaved(), add)).toBe(0);
   expect(searches(interleaved(), (writer) => writer.deleteActor("m/c", NOW_MS))).toBe(0);
 });
 
-test("entries of an address that has lost its row and its head are found by its marks", () => {
+test("entries of an address that has lost its row are found by its marks", () => {
   const file = interleaved();
-  tamper(file, "DELETE FROM heads WHERE actor = 'm/a'; DELETE FROM actors WHERE address = 'm/a'");
+  tamper(file, "DELETE FROM actors WHERE address = 'm/a'");
   expect(within(file, (store) => seqs(store, 0, 1000))).toEqual(from(1, LENGTH));
 });
 
-test("an entry that is put before others leaves the head where it is", () => {
-  const file = interleaved();
-  tamper(file, "DELETE FROM journal WHERE actor = 'm/a' AND seq = 20");
-  within(file, (store) => store.write(store.beginEpoch(NOW_MS), (writer) => writer.appendEntry(entryRow("m/a", 20))));
-  const db = new Database(file, { readonly: true });
-  expect(db.prepare("SELECT seq, position FROM heads WHERE actor = 'm/a'").get()).toEqual({ seq: LENGTH, position: 3 * LENGTH - 2 });
-  db.close();
-});
-
 describe.each([
-  ["no head", "DELETE FROM heads WHERE actor = 'm/a'"],
-  ["a head that is behind", `UPDATE heads SET seq = 50, position = ${at(50)} WHERE actor = 'm/a'`],
-  ["a head with another number", "UPDATE heads SET seq = 54 WHERE actor = 'm/a'"],
-  ["a head with a number below", "UPDATE heads SET seq = 2 WHERE actor = 'm/a'"],
-  ["a head at another actor's entry", `UPDATE heads SET position = ${at(LENGTH, "m/b")} WHERE actor = 'm/a'`],
-  ["a head at no entry", "UPDATE heads SET position = -1 WHERE actor = 'm/a'"],
+  ["no end", "UPDATE actors SET position = 0 WHERE address = 'm/a'"],
+  ["an end that is behind", `UPDATE actors SET position = ${at(50)} WHERE address = 'm/a'`],
+  ["an end at another actor's entry", `UPDATE actors SET position = ${at(LENGTH, "m/b")} WHERE address = 'm/a'`],
+  ["an end at no entry", "UPDATE actors SET position = -1 WHERE address = 'm/a'"],
   ["a link to nothing", `UPDATE journal SET before = 0 WHERE position = ${at(40)}`],
   ["a link to itself", `UPDATE journal SET before = position WHERE position = ${at(40)}`],
   ["a link to a later entry", `UPDATE journal SET before = ${at(45)} WHERE position = ${at(40)}`],
@@ -160,7 +155,7 @@ describe.each([
     const file = interleaved();
     tamper(file, sql);
     within(file, (store) => {
-      store.write(store.beginEpoch(NOW_MS), (writer) => writer.appendEntry(entryRow("m/a", LENGTH + 1)));
+      store.write(store.beginEpoch(NOW_MS), (writer) => step(writer, LENGTH + 1));
       expect(seqs(store, 0, 1000)).toEqual(from(1, LENGTH + 1));
     });
   });
@@ -169,11 +164,7 @@ describe.each([
     const file = interleaved();
     tamper(file, sql);
     within(file, (store) => {
-      const step = (writer: StoreWriter) => {
-        writer.appendEntry(entryRow("m/a", seq));
-        writer.advanceActor(seq - 1, actorRow("m/a", { seq }));
-      };
-      expect(() => store.write(store.beginEpoch(NOW_MS), step)).toThrow(/exists already|is not at revision/);
+      expect(() => store.write(store.beginEpoch(NOW_MS), (writer) => step(writer, seq))).toThrow(/exists already|is not at revision/);
       expect(seqs(store, 0, 1000)).toEqual(from(1, LENGTH));
     });
   });
@@ -189,10 +180,10 @@ describe.each([
   });
 });
 
-test("a damaged head is made anew with the next entry, and nothing is searched for after that", () => {
+test("a damaged end is made anew with the next step, and nothing is searched for after that", () => {
   const file = interleaved();
-  tamper(file, "UPDATE heads SET seq = 7, position = 1 WHERE actor = 'm/a'");
-  within(file, (store) => store.write(store.beginEpoch(NOW_MS), (writer) => writer.appendEntry(entryRow("m/a", LENGTH + 1))));
+  tamper(file, "UPDATE actors SET position = 1 WHERE address = 'm/a'");
+  within(file, (store) => store.write(store.beginEpoch(NOW_MS), (writer) => step(writer, LENGTH + 1)));
   expect(searches(file, (reader) => expect(seqs(reader, 0, 1000)).toEqual(from(1, LENGTH + 1)))).toBe(0);
 });
 
@@ -212,7 +203,28 @@ test("a final actor's entries are removed by their chain, and no others", () => 
     expect(ACTORS.map((actor) => store.journal(actor, ALL).length)).toEqual([LENGTH, LENGTH, 0]);
     expect(store.entries(ALL)).toHaveLength(2 * LENGTH);
   });
-  const db = new Database(file, { readonly: true });
-  expect(db.prepare("SELECT actor FROM heads").pluck().all()).toEqual(["m/a", "m/b"]);
-  db.close();
+});
+
+test("a step that was refused is not committed, whatever goes on after the refusal", () => {
+  within(interleaved(), (store) => {
+    const going = (act: (writer: StoreWriter) => void) => (writer: StoreWriter) => {
+      writer.putIdentity("name", "m/b");
+      expect(() => act(writer)).toThrow(/exists already|is not at revision/);
+    };
+    const put = (writer: StoreWriter) => {
+      appendRow(writer, entryRow("m/a", LENGTH));
+      writer.putActor(actorRow("m/a", { seq: LENGTH }));
+    };
+    const epoch = store.beginEpoch(NOW_MS);
+    for (const act of [put, (writer: StoreWriter) => step(writer, LENGTH)]) {
+      expect(() => store.write(epoch, going(act))).toThrow(/exists already|is not at revision/);
+      expect([store.lastPosition(), store.identity("name")]).toEqual([3 * LENGTH, undefined]);
+    }
+  });
+});
+
+test("a row that is written without an entry keeps the end of its chain", () => {
+  const file = interleaved();
+  within(file, (store) => store.write(store.beginEpoch(NOW_MS), (writer) => writer.putActor(actorRow("m/a", { seq: LENGTH, epoch: 2 }))));
+  expect(searches(file, (reader) => expect(seqs(reader, 0, 1000)).toEqual(from(1, LENGTH)))).toBe(0);
 });

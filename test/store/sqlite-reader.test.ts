@@ -7,7 +7,7 @@ import { openWritable } from "../../src/store/database.ts";
 import { openRootReader } from "../../src/store/root-store.ts";
 import { openSqliteReader, openSqliteStore } from "../../src/store/sqlite.ts";
 import { SqliteReader } from "../../src/store/sqlite-reader.ts";
-import { ALL, entryRow } from "../../src/testing/store-row.ts";
+import { ALL, appendRow, entryRow } from "../../src/testing/store-row.ts";
 import { filled, tamper } from "./sample.ts";
 import { temporary, thrownBy, Worker } from "./worker.ts";
 
@@ -81,7 +81,7 @@ test("a snapshot stays at one commit while the owner writes on", async () => {
   reader.snapshot(() => {
     expect(reader.lastPosition()).toBe(1);
     const store = openSqliteStore({ file: join(path, "holdfast.db") });
-    store.write(store.epoch(), (writer) => writer.appendEntry(entryRow("m/b", 1)));
+    store.write(store.epoch(), (writer) => appendRow(writer, entryRow("m/b", 1)));
     store.close();
     expect(foreign.lastPosition()).toBe(2);
     expect(reader.lastPosition()).toBe(1);

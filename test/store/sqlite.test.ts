@@ -4,7 +4,7 @@ import type { StoreWriter } from "../../src/actor/store.ts";
 import { Connection } from "../../src/store/connection.ts";
 import { openWritable } from "../../src/store/database.ts";
 import { openSqliteReader, openSqliteStore, SqliteStore } from "../../src/store/sqlite.ts";
-import { ALL, actorRow, entryRow, NOW_MS, timerRow } from "../../src/testing/store-row.ts";
+import { ALL, actorRow, appendRow, entryRow, NOW_MS, timerRow } from "../../src/testing/store-row.ts";
 import { filled, tamper } from "./sample.ts";
 import { thrownBy, Worker } from "./worker.ts";
 
@@ -23,7 +23,7 @@ test("entries removed from the end by force leave the last position as it was ke
   const file = filled();
   const opened = openSqliteStore({ file });
   opened.write(opened.beginEpoch(NOW_MS), (writer) => {
-    writer.appendEntry(entryRow("m/a", 4));
+    appendRow(writer, entryRow("m/a", 4));
     writer.rest(NOW_MS);
   });
   opened.close();
@@ -44,7 +44,7 @@ test("entries removed from the end by force leave the last position as it was wh
   expect(store.lastPosition()).toBe(3);
   const epoch = store.beginEpoch(NOW_MS);
   expect(store.lastPosition()).toBe(3);
-  const two = store.write(epoch, (writer) => [2, 3].map((seq) => writer.appendEntry(entryRow("m/a", seq))));
+  const two = store.write(epoch, (writer) => [2, 3].map((seq) => appendRow(writer, entryRow("m/a", seq))));
   expect(two).toEqual([4, 5]);
   store.close();
 });
@@ -98,7 +98,7 @@ test("a foreign connection that holds the lock for less than the bound is waited
   await worker.ask(`lock ${file}`);
   worker.tell("unlock");
   // The worker gets to its command while this process already waits, blocked, for the lock.
-  expect(store.write(epoch, (writer) => writer.appendEntry(entryRow("m/a", 4)))).toBe(4);
+  expect(store.write(epoch, (writer) => appendRow(writer, entryRow("m/a", 4)))).toBe(4);
   store.close();
 });
 
@@ -108,7 +108,7 @@ test("a foreign connection that holds the lock for longer gives storage_failed, 
   const store = openSqliteStore({ file, busyTimeoutMs: 20 });
   const epoch = store.beginEpoch(NOW_MS);
   await worker.ask(`lock ${file}`);
-  const write = () => store.write(epoch, (writer) => writer.appendEntry(entryRow("m/a", 4)));
+  const write = () => store.write(epoch, (writer) => appendRow(writer, entryRow("m/a", 4)));
   expect(thrownBy(write)).toMatchObject({ code: "storage_failed", retryable: true, cause: { code: "SQLITE_BUSY" } });
   expect(store.lastPosition()).toBe(3);
   await worker.ask("unlock");
@@ -147,7 +147,7 @@ test("a full disk fails the whole group, also where the body goes on, and the st
   const pages = connection.get<{ page_count: number }>("PRAGMA page_count")?.page_count ?? 0;
   connection.get(`PRAGMA max_page_count = ${pages + 4}`);
   const fill = (writer: StoreWriter) => {
-    for (let seq = 4; seq < 100; seq++) writer.appendEntry(entryRow("m/a", seq, { event: "x".repeat(5000) }));
+    for (let seq = 4; seq < 100; seq++) appendRow(writer, entryRow("m/a", seq, { event: "x".repeat(5000) }));
   };
   const swallow = (writer: StoreWriter) => {
     expect(thrownBy(() => fill(writer))).toMatchObject({ code: "storage_failed" });

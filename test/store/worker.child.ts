@@ -10,7 +10,7 @@ import type { Store } from "../../src/actor/store.ts";
 import { openRoot } from "../../src/store/root.ts";
 import { type OwnedStore, openOwnedStore } from "../../src/store/root-store.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
-import { entryRow, NOW_MS } from "../../src/testing/store-row.ts";
+import { appendRow, entryRow, NOW_MS } from "../../src/testing/store-row.ts";
 
 process.umask(0);
 
@@ -38,7 +38,7 @@ const commands: Record<string, (argument: string) => unknown> = {
   },
   append(count) {
     for (let index = 0; index < Number(count); index++)
-      store?.write(store.epoch(), (writer) => writer.appendEntry(entryRow("m/a", ++appended)));
+      store?.write(store.epoch(), (writer) => appendRow(writer, entryRow("m/a", ++appended)));
     return store?.lastPosition();
   },
   /** A connection that knows nothing of Holdfast takes the write lock. */

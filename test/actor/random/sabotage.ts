@@ -1,6 +1,7 @@
 /** Sabotage: stores that break one invariant each, and the work that shows it. The engine over them is the real one. */
 
 import type { ActorRow, Store, StoreWriter, TimerRow } from "../../../src/actor/store.ts";
+import { without } from "../wrapped.ts";
 import type { Case, Move, Node, Op, Send } from "./spec.ts";
 import type { Sabotage } from "./world.ts";
 
@@ -138,7 +139,10 @@ export const BROKEN: readonly Broken[] = [
     () => {
       const isNow = once();
       return writing((writer) => ({
-        appendEntry: (row) => (row.actor === "m1/a" && row.seq === 2 && isNow() ? writer.lastPosition() : writer.appendEntry(row)),
+        appendEntries: (rows, before) => {
+          const lost = rows.findIndex((row) => row.actor === "m1/a" && row.seq === 2 && isNow());
+          writer.appendEntries(...without(lost, rows, before));
+        },
       }));
     },
     burst(send(2, 1)),
@@ -149,7 +153,8 @@ export const BROKEN: readonly Broken[] = [
     "changes a snapshot",
     () =>
       writing((writer) => ({
-        advanceActor: (from, row) => writer.advanceActor(from, { ...row, snapshot: row.snapshot.replace('"n":3', '"n":4') }),
+        advanceActors: (steps) =>
+          writer.advanceActors(steps.map((step) => ({ ...step, snapshot: step.snapshot.replace('"n":3', '"n":4') }))),
       })),
     burst(send(2, 1)),
   ),
