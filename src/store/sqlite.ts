@@ -2,7 +2,7 @@
  * The store on SQLite: one file in WAL mode, one writer, any number of readers in other processes.
  *
  * Guarantees: the duties of `actor/store.ts`. The epoch is compared inside the transaction, under the write lock, before the
- * body runs (ACT-2). Takes no owner lock itself: that is `owner.ts`, put together in `root-store.ts`.
+ * body runs (ACT-2): with the stored one, or with the one that was read there last where nobody else has committed since. Takes no owner lock itself: that is `owner.ts`, put together in `root-store.ts`.
  *
  * Next: `database.ts`.
  */
@@ -17,35 +17,43 @@ import { beginEpoch, lastCommitMs } from "./sqlite-epoch.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { SqliteWriter } from "./sqlite-writer.ts";
 
+interface Left {
+  readonly version: number | undefined;
+  readonly epoch: number;
+  readonly lastPosition: number;
+}
+
 export class SqliteStore extends SqliteReader implements Store {
-  /** What `PRAGMA data_version` said in the last write that was committed. */
-  #seenVersion: number | undefined;
+  /** What the last write left behind; it holds as long as `PRAGMA data_version` says that nobody else has committed. */
+  #left: Left | undefined;
 
   beginEpoch(atMs: number): number {
+    this.#left = undefined;
     return this.connection.transaction(() => beginEpoch(this.connection, this.standing(), atMs));
   }
 
   write<T>(epoch: number, body: (writer: StoreWriter) => T): T {
-    let version: number | undefined;
+    let left: Left | undefined;
     const result = this.connection.transaction(() => {
-      const { epoch: current, lastPosition } = this.standing();
+      const version = this.#dataVersion();
+      const known = this.#left?.version === version ? this.#left : undefined;
+      const { epoch: current, lastPosition } = known ?? this.standing();
       if (current !== epoch)
         throw engineError("not_owner", `Epoch ${epoch} is over; ${current} is current. Nothing was written.`, {
           details: { epoch, current },
         });
-      version = this.#dataVersion();
-      const changedElsewhere = version !== this.#seenVersion;
-      const writer = new SqliteWriter(this.connection, { rootId: this.rootId, lastPosition, changedElsewhere });
+      const writer = new SqliteWriter(this.connection, { rootId: this.rootId, lastPosition, changedElsewhere: !known });
       try {
         const result = body(writer);
         refusePromise(result);
+        left = { version, epoch, lastPosition: writer.lastPosition() };
         return result;
       } finally {
         writer.end();
       }
     });
     // Not before the commit: where the write failed, whoever asks next must hear of the change again.
-    this.#seenVersion = version;
+    this.#left = left;
     return result;
   }
 
