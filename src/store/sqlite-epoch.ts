@@ -19,7 +19,7 @@ const ARM = "UPDATE timers SET state = 'armed' WHERE state = 'parked'";
 const BEGIN = "UPDATE root SET epoch = epoch + 1, opened_ms = ?, opened_position = ?, rested_ms = 0 RETURNING epoch";
 
 /** Entries at the end of the journal that the actors' rows are held against. */
-const TAIL = 4096;
+const TAIL = 1024;
 /**
  * Where the end of a chain is not believed, the journal is searched: an actor whose row is behind its journal is then found to be, and is
  * set aside. A row says itself where its chain ends, so that one which was put back whole, as by a write that a disk has lost, would
