@@ -136,10 +136,7 @@ export class SqliteWriter extends SqliteReader implements StoreWriter {
       for (const { actor, seq, atMs, cause, event, facts, actions, version, hash } of batch) {
         const position = ++this.#lastPosition;
         values.push(position, actor, seq, atMs, cause, event, facts, actions, version, hash, before[index++]);
-        const appended = this.#appended.get(actor);
-        if (appended && seq <= appended.seq) this.connection.spoil(exists(actor, seq));
-        if (appended) Object.assign(appended, { first: appended.first ?? seq, seq, position });
-        else this.#appended.set(actor, { first: seq, seq, position });
+        this.#note(actor, seq, position);
       }
       try {
         this.#put(batch.length === 1 ? APPEND_ENTRY : APPEND_ENTRIES, values);
@@ -152,6 +149,18 @@ export class SqliteWriter extends SqliteReader implements StoreWriter {
         );
       }
     });
+  }
+
+  #note(actor: string, seq: number, position: number): void {
+    const appended = this.#appended.get(actor);
+    if (!appended) {
+      this.#appended.set(actor, { first: seq, seq, position });
+      return;
+    }
+    if (seq <= appended.seq) this.connection.spoil(exists(actor, seq));
+    appended.first ??= seq;
+    appended.seq = seq;
+    appended.position = position;
   }
 
   /** Takes rows many at a time, and those that are left one by one. */

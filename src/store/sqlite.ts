@@ -2,7 +2,8 @@
  * The store on SQLite: one file in WAL mode, one writer, any number of readers in other processes.
  *
  * Guarantees: the duties of `actor/store.ts`. The epoch is compared inside the transaction, under the write lock, before the
- * body runs (ACT-2): with the stored one, or with the one that was read there last where nobody else has committed since. Takes no owner lock itself: that is `owner.ts`, put together in `root-store.ts`.
+ * body runs (ACT-2): with the stored one, or with the one that was read there last where nobody else has committed since. Takes no
+ * owner lock itself: that is `owner.ts`, put together in `root-store.ts`.
  *
  * Next: `database.ts`.
  */
