@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { StoreWriter } from "../../src/actor/store.ts";
 import { Connection } from "../../src/store/connection.ts";
 import { openWritable } from "../../src/store/database.ts";
@@ -132,12 +132,49 @@ test("an owner that lost its lock is fenced by the epoch in the database, not by
   const file = filled();
   const stale = openSqliteStore({ file });
   const epoch = stale.beginEpoch(NOW_MS);
+  stale.write(epoch, (writer) => writer.putIdentity("name", "m/a"));
   const next = openSqliteStore({ file });
   next.beginEpoch(NOW_MS);
   expect(thrownBy(() => stale.write(epoch, (writer) => writer.putActor(actorRow("m/b"))))).toMatchObject({ code: "not_owner" });
   expect(next.actor("m/b")).toBeUndefined();
   next.close();
   stale.close();
+});
+
+test("positions go on behind the last entry, also where another connection has appended one since the last write", () => {
+  const file = filled();
+  const store = openSqliteStore({ file });
+  const epoch = store.beginEpoch(NOW_MS);
+  const append = (seq: number) => store.write(epoch, (writer) => appendRow(writer, entryRow("m/a", seq)));
+  expect([append(4), append(5)]).toEqual([4, 5]);
+  tamper(
+    file,
+    "INSERT INTO journal SELECT position + 1, 'm/b', 1, at_ms, cause, event, facts, actions, version, hash, 0 FROM journal WHERE position = 5",
+  );
+  expect([append(6), append(7)]).toEqual([7, 8]);
+  store.close();
+});
+
+test("where a root stands is read once, and again where another connection has committed", () => {
+  const file = filled();
+  const connection = new Connection(openWritable({ file }));
+  const asked = vi.spyOn(connection, "get");
+  const standings = () => asked.mock.calls.splice(0).filter(([sql]) => sql.includes("lastPosition")).length;
+  const store = new SqliteStore(connection);
+  const epoch = store.beginEpoch(NOW_MS);
+  const write = () => store.write(epoch, (writer) => writer.putIdentity("name", "m/a"));
+  write();
+  expect(standings()).toBe(2);
+  write();
+  write();
+  expect(standings()).toBe(0);
+  tamper(file, "DELETE FROM identities");
+  write();
+  expect(standings()).toBe(1);
+  expect(() => store.write(epoch, () => { throw new Error("undone"); })).toThrow("undone"); // biome-ignore format: short
+  write();
+  expect(standings()).toBe(0);
+  store.close();
 });
 
 test("a full disk fails the whole group, also where the body goes on, and the store works when there is room again", () => {
