@@ -13,7 +13,7 @@ import { hasMigration, migrate } from "./migration.ts";
 import { entriesOf, entryAt } from "./page.ts";
 import type { Registration } from "./registration.ts";
 import { EFFECTS_LIMIT, TIMERS_LIMIT } from "./request.ts";
-import type { ActorRow, EffectRow, JournalRow, Quarantine, StoreReader, TimerRow } from "./store.ts";
+import type { ActorRow, EffectRow, JournalRow, PlacedJournalRow, Quarantine, StoreReader, TimerRow } from "./store.ts";
 import { hydrate, isFinal } from "./transition.ts";
 
 /** The draft in which an actor is read, as far as reading changes it. */
@@ -36,12 +36,12 @@ export function admitted(draft: Reading, row: ActorRow): Known {
   const registration = registrations.get(row.machine);
   if (!registration)
     return row.status === "final" ? final(row) : unavailable(row, "machine_unknown", `no machine ${row.machine} is registered`);
-  const contradiction = contradicted(row, reader);
-  if (contradiction) return damaged(draft, row, contradiction);
-  if (row.version !== registration.version) return older(draft, registration, row);
+  const last = lastEntry(row, reader);
+  if (typeof last === "string") return damaged(draft, row, last);
+  if (row.version !== registration.version) return older(draft, registration, row, last.position);
   let live: Live;
   try {
-    live = read(registration, row, reader);
+    live = read(registration, row, last.position, reader);
   } catch (cause) {
     return damaged(draft, row, unreadable(cause));
   }
@@ -71,7 +71,7 @@ export function parkedAs(registration: Registration | undefined, row: Pick<Actor
 }
 
 /** An actor of another version: migrated where there is a way. */
-export function older(draft: Reading, registration: Registration, row: ActorRow): Known {
+export function older(draft: Reading, registration: Registration, row: ActorRow, position?: number): Known {
   const { address, id, createdMs } = row;
   if (row.status === "final") return final(row);
   if (!hasMigration(registration, row.version))
@@ -91,7 +91,7 @@ export function older(draft: Reading, registration: Registration, row: ActorRow)
     replaceRows(draft.timers, timers, rows.timers);
     return {
       ...{ kind: "live", address, id, registration, definition, snapshot, text: undefined, seq: entry.seq, hash: entry.hash },
-      ...{ position: undefined, epoch: row.epoch, createdMs, updatedMs: atMs, ...rows },
+      ...{ position, epoch: row.epoch, createdMs, updatedMs: atMs, ...rows },
     };
   } catch (error) {
     if (!(error instanceof HoldfastError)) return damaged(draft, row, unreadable(error));
@@ -100,8 +100,8 @@ export function older(draft: Reading, registration: Registration, row: ActorRow)
   }
 }
 
-/** What an actor's row says against the end of its own journal; undefined where nothing. */
-export function contradicted(row: ActorRow, reader: StoreReader): string | undefined {
+/** An actor's last entry, or what its row says against the end of its own journal. */
+export function lastEntry(row: ActorRow, reader: StoreReader): PlacedJournalRow | string {
   const { address, seq, hash, version } = row;
   const wrong = (["seq", "epoch", "createdMs", "updatedMs"] as const).find((column) => !Number.isSafeInteger(row[column]));
   if (wrong) return `its ${wrong} is ${row[wrong]}`;
@@ -110,7 +110,7 @@ export function contradicted(row: ActorRow, reader: StoreReader): string | undef
   if (last.hash !== hash) return `the hash of its row is not that of its entry ${seq}`;
   if (last.version !== version) return `its row says version ${version}, its entry ${seq} says ${last.version}`;
   if (reader.journal(address, { after: seq, limit: 1 }).length > 0) return `its row is at ${seq}, and its journal goes on`;
-  return undefined;
+  return last;
 }
 
 function unavailable({ address, seq }: ActorRow, code: Unavailable["code"], message: string): Unavailable {
@@ -140,11 +140,11 @@ export function pending(address: string, reader: StoreReader): { effects: Effect
 }
 
 /** A stored actor. Throws where its snapshot cannot be read. */
-function read(registration: Registration, row: ActorRow, reader: StoreReader): Live {
+function read(registration: Registration, row: ActorRow, position: number, reader: StoreReader): Live {
   const snapshot = hydrate(registration, row.snapshot);
   const { address, id, definition, seq, hash, epoch, createdMs, updatedMs } = row;
   const { effects, timers } = isFinal(snapshot) ? { effects: [], timers: [] } : pending(address, reader);
-  const known = { address, id, registration, definition, snapshot, text: undefined, seq, hash, position: undefined };
+  const known = { address, id, registration, definition, snapshot, text: undefined, seq, hash, position };
   return { kind: "live", ...known, epoch, createdMs, updatedMs, effects, timers };
 }
 

@@ -61,7 +61,6 @@ export class Draft {
   /** The same draft for the next group, empty: most groups are small, and a draft has many parts. */
   renew(ground: Ground): this {
     this.ground = ground;
-    if (this.#spare) this.#spare.ground = ground;
     (this as Mutable<Draft>).actors = new Map();
     (this as Mutable<Draft>).stored = new Map();
     if (this.untold.size > 0) (this as Mutable<Draft>).untold = new Set();
@@ -92,6 +91,7 @@ export class Draft {
 
   fork(): Draft {
     const fork = this.#spare ?? new Draft(this.ground, this);
+    fork.ground = this.ground;
     this.#spare = undefined;
     return fork;
   }

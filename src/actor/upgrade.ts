@@ -4,7 +4,7 @@
  * Guarantees: reads only; each actor is reported by itself, and one that is damaged hides none of the others.
  */
 
-import { contradicted, parkedAs, pending } from "./admission.ts";
+import { lastEntry, parkedAs, pending } from "./admission.ts";
 import { CONTEXT_LIMIT } from "./engine-option.ts";
 import { messageOf } from "./error.ts";
 import { fold, isFoldedTo } from "./fold.ts";
@@ -83,8 +83,8 @@ function judge({ reader, registration, row, enclose, changed, sizeLimit }: Judge
     const { code, message } = row.quarantine;
     return { verdict: "quarantined", code: "actor_quarantined", reason: `${code}: ${message}; release it before the deploy or after` };
   }
-  const contradiction = contradicted(row, reader);
-  if (contradiction) return blocked("snapshot_damaged", contradiction, "row");
+  const last = lastEntry(row, reader);
+  if (typeof last === "string") return blocked("snapshot_damaged", last, "row");
   if (compareVersions(version, registration.version) > 0)
     return blocked("machine_version_newer", `it was written by version ${version}; the machine has ${registration.version}`);
   const folded = fold({ registration, actor: address, reader, enclose }, entriesOf(reader, address));

@@ -75,7 +75,7 @@ export class Connection {
 
   /** Nothing of the present transaction is committed, whatever its body does with this error. */
   spoil(error: Error): never {
-    this.#failure ??= error;
+    if (this.#writing) this.#failure ??= error;
     throw error;
   }
 

@@ -54,6 +54,9 @@ export function openWritable(options: WritableOptions & { readonly from?: readon
       db.pragma(`cache_size = ${-CACHE_BYTES / 1024}`);
       db.pragma("trusted_schema = OFF");
       db.transaction(() => migrate(db, rootId)).immediate();
+      // What a statement needs to be undone by itself stays here, and not in a file outside of the root, which can be full. A migration
+      // sorts whole tables, and may use one.
+      db.pragma("temp_store = MEMORY");
       refuseOtherRoot(db, rootId, from);
     },
   );

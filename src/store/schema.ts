@@ -276,7 +276,7 @@ CREATE TABLE actors (
   state TEXT NOT NULL,
   seq INTEGER NOT NULL,
   hash TEXT NOT NULL,
-  -- Where in the journal its last entry is, and with it the end of its chain.
+  -- Where in the journal its last entry is, and with it the end of its chain; 0 where that is to be searched for.
   position INTEGER NOT NULL,
   epoch INTEGER NOT NULL,
   created_ms INTEGER NOT NULL,

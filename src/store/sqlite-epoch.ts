@@ -1,5 +1,6 @@
 /**
- * The beginning of an ownership: the next epoch, and the timers moved over the time without an owner (ACT-8).
+ * The beginning of an ownership: the next epoch, and the timers moved over the time without an owner (ACT-8). And what is looked at where
+ * others may have written: at a beginning, and behind another connection's commit.
  *
  * Guarantees: what a `remaining` timer has left is counted from the last commit to now by the root's own record of both, so neither a
  * jump of the clock while nobody owned the root nor a death right after this transaction lengthens or shortens it.
@@ -20,20 +21,27 @@ const BEGIN = "UPDATE root SET epoch = epoch + 1, opened_ms = ?, opened_position
 
 /** Entries at the end of the journal that the actors' rows are held against. */
 const TAIL = 1024;
-/**
- * Where the end of a chain is not believed, the journal is searched: an actor whose row is behind its journal is then found to be, and is
- * set aside. A row says itself where its chain ends, so that one which was put back whole, as by a write that a disk has lost, would
- * contradict nothing.
- */
+/** The entry behind the one that a row is at is that actor's own: its row was put back. */
 const DISTRUST = `
-UPDATE actors SET position = 0 WHERE address IN (
-  SELECT actor FROM journal WHERE position > ? GROUP BY actor HAVING max(journal.seq) > (SELECT seq FROM actors WHERE address = journal.actor)
+UPDATE actors SET position = 0 WHERE ordinal IN (
+  SELECT behind.ordinal FROM journal CROSS JOIN actors AS behind ON behind.address = journal.actor
+  WHERE journal.position > coalesce((SELECT position FROM journal ORDER BY position DESC LIMIT 1 OFFSET ${TAIL}), 0)
+    AND journal.seq = behind.seq + 1 AND journal.before = behind.position AND behind.position <> 0
 )`;
+
+/**
+ * Forgets where the chain of an actor ends whose row was put back whole to an earlier revision, as by a write that a disk has lost: such a row
+ * contradicts nothing but the journal behind it, and says itself where that ends. It is searched for then, the row is found to be behind it,
+ * and the actor is set aside (ACT-10). Looks at the last 1,024 entries.
+ */
+export function distrustRows(connection: Connection): void {
+  connection.run(DISTRUST);
+}
 
 /** Begins the next epoch inside a transaction and returns it. */
 export function beginEpoch(connection: Connection, standing: Standing, atMs: number): number {
   checkRow({ atMs });
-  connection.run(DISTRUST, standing.lastPosition - TAIL);
+  distrustRows(connection);
   connection.run(REBASE, atMs, lastCommitMs(connection, standing));
   connection.run(RESTART, atMs);
   connection.run(ARM);

@@ -39,8 +39,10 @@ WITH RECURSIVE chain (position, seq, earlier) AS (
 const CHAIN = `${WALK} SELECT ${JOURNAL} FROM journal WHERE position IN (SELECT position FROM chain WHERE seq <= ?) AND actor = ? ORDER BY seq`;
 const REMOVE_CHAIN = `${WALK} DELETE FROM journal WHERE position IN (SELECT position FROM chain) AND actor = ?`;
 
-/** Reads all of the journal. */
-const SEARCH = `SELECT ${JOURNAL} FROM journal WHERE actor = ? AND seq > ? ORDER BY seq, position LIMIT ?`;
+/** Reads all of the journal, and sorts no more than numbers. */
+const SEARCH = `
+SELECT ${JOURNAL} FROM journal
+WHERE position IN (SELECT position FROM journal WHERE actor = ? AND seq > ? ORDER BY seq, position LIMIT ?) ORDER BY seq, position`;
 
 /** What is asked of an actor's journal. */
 export interface Asked {

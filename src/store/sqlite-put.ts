@@ -9,10 +9,11 @@ export interface Put {
   readonly columns: readonly string[];
 }
 
-/** Columns are named with a blank between. A row that is there already is left as it is where `conflict` says so. */
+/** Columns are named with a blank between. `conflict` says what happens to a row that is there already. */
 export function insert(table: string, columns: string, { rows = 1, conflict = "" } = {}): Put {
   const names = columns.split(" ");
-  return { sql: `INSERT INTO ${table} (${names}) VALUES ${rowsOf(columns, rows)} ${conflict}`, columns: repeated(columns, rows) };
+  const values = Array.from({ length: rows }, () => `(${names.map(() => "?")})`);
+  return { sql: `INSERT INTO ${table} (${names}) VALUES ${values} ${conflict}`, columns: repeated(columns, rows) };
 }
 
 export function update(table: string, columns: string, key: string): Put {
@@ -25,12 +26,6 @@ export function settings(columns: string): string {
     .split(" ")
     .map((name) => `${name} = ?`)
     .join(", ");
-}
-
-/** The places of as many rows. */
-export function rowsOf(columns: string, rows: number): string {
-  const row = `(${columns.split(" ").map(() => "?")})`;
-  return Array.from({ length: rows }, () => row).join(", ");
 }
 
 /** The columns of as many rows. */

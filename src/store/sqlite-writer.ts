@@ -4,7 +4,7 @@
  * Guarantees: a row that is replaced keeps its ordinal; a repeated journal entry and a changed answer or identity are invariant
  * breaches, never a silent overwrite; a writer that outlives its transaction writes nothing.
  * An ordinary step is an entry and the advance of its actor, and writes two pages: a leaf of the journal and one of the actors. Of a group
- * of them, many rows go with one statement.
+ * of them, many entries go with one statement.
  *
  * Next: `sqlite-removal.ts`.
  */
@@ -14,26 +14,19 @@ import type { ActorRow, Advance, AnswerRow, DeadLetterRow, EffectRow, JournalRow
 import { breach, checkBlob, checkRow, checkValues } from "./check.ts";
 import type { Connection } from "./connection.ts";
 import { hourOf } from "./retention.ts";
-import { insert, type Put, repeated, rowsOf, settings, update } from "./sqlite-put.ts";
+import { insert, type Put, repeated, settings, update } from "./sqlite-put.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { keepPosition, removeActor, removeAnswers, removeDeadLetters } from "./sqlite-removal.ts";
 
-/** Rows that go with one statement. More of them would bring little. */
+/** Entries that go with one statement. More of them would bring little. */
 const BATCH = 16;
 const ENTRY = "position actor seq at_ms cause event facts actions version hash before";
 const APPEND_ENTRY = insert("journal", ENTRY);
 const APPEND_ENTRIES = insert("journal", ENTRY, { rows: BATCH });
-const STEP = "state seq hash snapshot updated_ms position address from";
 const ADVANCE_ACTOR: Put = {
   sql: `UPDATE actors SET state = ?, seq = ?, hash = ?, snapshot = ?, updated_ms = ?, position = coalesce(?, position)
     WHERE address = ? AND seq = ?`,
-  columns: repeated(STEP, 1),
-};
-const ADVANCE_ACTORS: Put = {
-  sql: `UPDATE actors SET state = column1, seq = column2, hash = column3, snapshot = column4, updated_ms = column5,
-      position = coalesce(column6, position)
-    FROM (VALUES ${rowsOf(STEP, BATCH)}) WHERE address = column7 AND seq = column8`,
-  columns: repeated(STEP, BATCH),
+  columns: repeated("state seq hash snapshot updated_ms position address from", 1),
 };
 
 // Rows that have ordinals are updated, and inserted where there is none yet. Not by one statement with ON CONFLICT: that uses up an
@@ -117,38 +110,37 @@ export class SqliteWriter extends SqliteReader implements StoreWriter {
   }
 
   advanceActors(steps: readonly Advance[]): void {
-    this.#batches(steps, (batch) => {
-      const values: unknown[] = [];
-      for (const { state, seq, hash, snapshot, updatedMs, address, from } of batch) {
-        const appended = this.#appended.get(address);
-        values.push(state, seq, hash, snapshot, updatedMs, appended?.position ?? null, address, from);
-        if (appended) appended.first = null;
-      }
-      if (this.#put(batch.length === 1 ? ADVANCE_ACTOR : ADVANCE_ACTORS, values).changes === batch.length) return;
-      this.connection.spoil(breach(batch.map(({ address, from }) => `${address} is not at revision ${from}`).join(", or ")));
-    });
+    for (const { state, seq, hash, snapshot, updatedMs, address, from } of steps) {
+      const appended = this.#appended.get(address);
+      const values = [state, seq, hash, snapshot, updatedMs, appended?.position ?? null, address, from];
+      if (appended) appended.first = null;
+      if (this.#put(ADVANCE_ACTOR, values).changes === 0) this.connection.spoil(breach(`${address} is not at revision ${from}`));
+    }
   }
 
   appendEntries(rows: readonly JournalRow[], before: readonly number[]): void {
-    let index = 0;
-    this.#batches(rows, (batch) => {
+    this.#alive();
+    for (let from = 0; from < rows.length; ) {
+      const batch = rows.slice(from, from + (rows.length - from < BATCH ? 1 : BATCH));
       const values: unknown[] = [];
       for (const { actor, seq, atMs, cause, event, facts, actions, version, hash } of batch) {
         const position = ++this.#lastPosition;
-        values.push(position, actor, seq, atMs, cause, event, facts, actions, version, hash, before[index++]);
+        values.push(position, actor, seq, atMs, cause, event, facts, actions, version, hash, before[from++]);
         this.#note(actor, seq, position);
       }
-      try {
-        this.#put(batch.length === 1 ? APPEND_ENTRY : APPEND_ENTRIES, values);
-      } catch (error) {
-        // Only marks are in an index; of the others the actor's row tells.
-        this.connection.spoil(
-          isUniqueViolation(error)
-            ? breach(`a journal entry exists already: one of ${batch.map(({ actor, seq }) => `${seq} of ${actor}`).join(", ")}`, error)
-            : (error as Error),
-        );
-      }
-    });
+      this.#append(batch, values);
+    }
+  }
+
+  #append(batch: readonly JournalRow[], values: readonly unknown[]): void {
+    try {
+      this.#put(batch.length === 1 ? APPEND_ENTRY : APPEND_ENTRIES, values);
+    } catch (error) {
+      if (!isUniqueViolation(error)) this.connection.spoil(error as Error);
+      // Only marks are in an index; of the others the actor's row tells.
+      const names = batch.map(({ actor, seq }) => `${seq} of ${actor}`);
+      this.connection.spoil(breach(`a journal entry exists already: one of ${names.join(", ")}`, error));
+    }
   }
 
   #note(actor: string, seq: number, position: number): void {
@@ -161,15 +153,6 @@ export class SqliteWriter extends SqliteReader implements StoreWriter {
     appended.first ??= seq;
     appended.seq = seq;
     appended.position = position;
-  }
-
-  /** Takes rows many at a time, and those that are left one by one. */
-  #batches<Row>(rows: readonly Row[], take: (batch: readonly Row[]) => void): void {
-    for (let from = 0; from < rows.length; ) {
-      const count = rows.length - from < BATCH ? 1 : BATCH;
-      take(count === rows.length ? rows : rows.slice(from, from + count));
-      from += count;
-    }
   }
 
   protected override appendedTo(actor: string): number | undefined {
@@ -239,6 +222,7 @@ export class SqliteWriter extends SqliteReader implements StoreWriter {
     this.#alive();
     checkRow({ address, atMs });
     removeActor(this.connection, { address, atMs, lastPosition: this.#lastPosition });
+    this.#appended.delete(address);
   }
 
   deleteAnswers(beforeMs: number, limit: number): number {

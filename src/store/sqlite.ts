@@ -14,7 +14,7 @@ import { refusePromise } from "./check.ts";
 import { Connection } from "./connection.ts";
 import { openReadable, openWritable } from "./database.ts";
 import type { ClosableReader, DatabaseOptions, WritableOptions } from "./option.ts";
-import { beginEpoch, lastCommitMs } from "./sqlite-epoch.ts";
+import { beginEpoch, distrustRows, lastCommitMs } from "./sqlite-epoch.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { SqliteWriter } from "./sqlite-writer.ts";
 
@@ -25,12 +25,16 @@ interface Left {
 }
 
 export class SqliteStore extends SqliteReader implements Store {
-  /** What the last write left behind; it holds as long as `PRAGMA data_version` says that nobody else has committed. */
+  /** What the last write, or the beginning of an epoch, left behind; it holds as long as `PRAGMA data_version` says that nobody else has committed. */
   #left: Left | undefined;
 
   beginEpoch(atMs: number): number {
-    this.#left = undefined;
-    return this.connection.transaction(() => beginEpoch(this.connection, this.standing(), atMs));
+    this.#left = this.connection.transaction(() => {
+      const standing = this.standing();
+      const epoch = beginEpoch(this.connection, standing, atMs);
+      return { version: this.#dataVersion(), epoch, lastPosition: standing.lastPosition };
+    });
+    return this.#left.epoch;
   }
 
   write<T>(epoch: number, body: (writer: StoreWriter) => T): T {
@@ -39,6 +43,7 @@ export class SqliteStore extends SqliteReader implements Store {
       const version = this.#dataVersion();
       const known = this.#left?.version === version ? this.#left : undefined;
       const { epoch: current, lastPosition } = known ?? this.standing();
+      if (!known) distrustRows(this.connection);
       if (current !== epoch)
         throw engineError("not_owner", `Epoch ${epoch} is over; ${current} is current. Nothing was written.`, {
           details: { epoch, current },

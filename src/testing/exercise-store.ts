@@ -223,8 +223,15 @@ function refusals(promised: Promised): void {
       () => kept.deleteAnswers(1, 1),
       () => kept.deleteDeadLetters(1, 1, []),
       () => kept.advanceActors([{ ...actorRow("m/a"), from: 1 }]),
+      () => kept.appendEntries([entryRow("m/a", 1)], [0]),
     ])
       assert.throws(late, /after its write/);
+    // What came too late spoils nothing that comes after it.
+    store.write(epoch, (writer) => {
+      assert.throws(() => kept.appendEntries([entryRow("m/a", 1)], [0]), /after its write/);
+      writer.putIdentity("name", "m/a");
+    });
+    assert.equal(store.identity("name"), "m/a");
     assert.deepEqual(store.actors({}, ALL), []);
   });
   promised("text and numbers that would come back changed", (store, epoch) => {

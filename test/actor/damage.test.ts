@@ -241,31 +241,60 @@ it.each([17, 33])(
   },
 );
 
-it("an actor whose row was put back whole to an earlier revision is set aside, and nothing is written behind it", async () => {
+/** The engine of a root whose actors have taken six events each, and that was changed then; `putBack` takes a row back to the third. */
+async function tampered(changed: (db: Database.Database, putBack: () => void) => void, isClosed: boolean) {
   const path = join(temporary(), "root.db");
   const open = async () => {
     const store = openSqliteStore({ file: path, synchronous: "normal" });
     return openEngine(store, { ...options(), release: () => store.close() });
   };
   const first = await open();
-  const [a, b] = [await first.create(counter, "a", { input: { start: 0 } }), await first.create(counter, "b", { input: { start: 0 } })];
-  for (let by = 1; by <= 3; by++) await a.send({ type: "count.add", by });
+  const refs = [await first.create(counter, "a", { input: { start: 0 } }), await first.create(counter, "b", { input: { start: 0 } })];
+  const more = async () => {
+    for (let by = 1; by <= 3; by++) for (const ref of refs) await ref.send({ type: "count.add", by });
+  };
+  await more();
   const db = new Database(path);
   const row = db.prepare("SELECT * FROM actors WHERE address = 'counter/a'").get() as Record<string, unknown>;
-  // Between two marks, so that no index can tell.
-  for (let by = 1; by <= 3; by++) for (const ref of [a, b]) await ref.send({ type: "count.add", by });
-  await first.close();
+  await more();
+  if (isClosed) await first.close();
   const columns = Object.keys(row);
-  db.prepare(`REPLACE INTO actors (${columns}) VALUES (${columns.map(() => "?")})`).run(...Object.values(row));
+  const putBack = () => void db.prepare(`REPLACE INTO actors (${columns}) VALUES (${columns.map(() => "?")})`).run(...Object.values(row));
+  changed(db, putBack);
   db.close();
-  const second = await open();
-  const answers = await Promise.all(["a", "b"].map((id) => second.get(counter, id)?.send({ type: "count.add", by: 1 })));
-  expect(answers.map((answer) => answer?.kind)).toEqual(["refused", "accepted"]);
-  expect(second.list({ quarantined: true })).toMatchObject([
-    { id: "a", quarantine: { message: "its row is at 4, and its journal goes on" } },
-  ]);
-  expect(second.reader.journal("counter/a", { limit: 100 })).toHaveLength(7);
-  await second.close();
+  return isClosed ? open() : first;
+}
+
+const take = (engine: Engine) =>
+  Promise.all(["a", "b"].map(async (id) => (await engine.get(counter, id)?.send({ type: "count.add", by: 1 }))?.kind));
+
+it.each([
+  ["at the next opening", true, ""],
+  ["while its engine runs", false, ""],
+  ["behind positions that were given out and are gone", true, "UPDATE root SET kept_position = 5000"],
+])(
+  "an actor whose row was put back whole to an earlier revision is set aside %s, and nothing is written behind it",
+  async (_, isClosed, sql) => {
+    const engine = await tampered((db, putBack) => {
+      putBack();
+      db.exec(sql);
+    }, isClosed);
+    expect(await take(engine)).toEqual(["refused", "accepted"]);
+    expect(engine.list({ quarantined: true })).toMatchObject([
+      { id: "a", quarantine: { message: "its row is at 4, and its journal goes on" } },
+    ]);
+    expect(engine.reader.journal("counter/a", { limit: 100 })).toHaveLength(7);
+    await engine.close();
+  },
+);
+
+it("an entry that became another actor's does not set that one aside", async () => {
+  const engine = await tampered(
+    (db) => void db.exec("UPDATE journal SET actor = 'counter/b', seq = 8 WHERE actor = 'counter/a' AND seq = 7"),
+    true,
+  );
+  expect(await take(engine)).toEqual(["refused", "accepted"]);
+  await engine.close();
 });
 
 it("a root without its row is refused, with the code", async () => {

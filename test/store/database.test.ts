@@ -1,10 +1,10 @@
-import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { openReadable, openWritable } from "../../src/store/database.ts";
 import { openSqliteReader, openSqliteStore } from "../../src/store/sqlite.ts";
-import { NOW_MS } from "../../src/testing/store-row.ts";
+import { entryRow, NOW_MS } from "../../src/testing/store-row.ts";
 import { filled, tamper } from "./sample.ts";
 import { askAll, startWorkers, temporary, thrownBy, Worker } from "./worker.ts";
 
@@ -28,6 +28,31 @@ test("commits are synced as asked, also in WAL mode", () => {
   expect(db.pragma("synchronous", { simple: true })).toBe(2);
   db.close();
 });
+
+test.runIf(existsSync("/proc/self/fd"))("no file beside the database is opened for a statement that touches many pages", () => {
+  const file = join(temporary(), "many.db");
+  const store = openSqliteStore({ file, synchronous: "normal" });
+  const actors = Array.from({ length: 4000 }, (_, index) => `m/${String((index * 7919) % 4000).padStart(40, "0")}`);
+  const gone = () => readdirSync("/proc/self/fd").filter((fd) => linkOf(`/proc/self/fd/${fd}`).endsWith("(deleted)"));
+  const before = gone();
+  store.write(store.beginEpoch(NOW_MS), (writer) => {
+    for (const seq of [1, 17]) {
+      const rows = actors.map((actor) => entryRow(actor, seq));
+      writer.appendEntries(rows, rows.map(() => 0)); // biome-ignore format: short
+      expect(gone()).toEqual(before);
+    }
+  });
+  store.close();
+});
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    // The one that listed the folder.
+    return "";
+  }
+}
 
 test("the bound on waiting for a lock is the one asked for, five seconds where none is", () => {
   const file = filled();
