@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { AnyStateMachine } from "xstate";
 import type { Answer } from "../../src/actor/answer.ts";
 import { commitGroup, type Probe } from "../../src/actor/commit.ts";
@@ -246,6 +246,22 @@ it("the cache never decides: an actor that was written behind the engine's back 
   other.exec("UPDATE actors SET snapshot = '{'");
   other.close();
   expect(commitGroup(by, [adding("a")]).settled).toMatchObject([{ answer: { kind: "refused", code: "actor_quarantined" } }]);
+});
+
+it.each([0, 10])("each entry is linked to the one before it of its actor, also where %i actors are remembered", (cacheLimit) => {
+  const { store, file } = place("sqlite");
+  const by = committing(store, machines, { cacheLimit });
+  commitGroup(by, [counting("a"), counting("b"), adding("a")]);
+  commitGroup(by, [adding("b"), adding("a"), adding("b"), adding("a")]);
+  commitGroup(by, [counting("c"), adding("a")]);
+  const other = new Database(file as string, { readonly: true });
+  onTestFinished(() => void other.close());
+  const links = other.prepare("SELECT actor, position, before FROM journal ORDER BY position").all() as Record<string, unknown>[];
+  expect(links.map(({ actor, position, before }) => `${actor} ${position} ${before}`)).toEqual([
+    ...["counter/a 1 0", "counter/b 2 0", "counter/a 3 1"],
+    ...["counter/b 4 2", "counter/a 5 3", "counter/b 6 4", "counter/a 7 5"],
+    ...["counter/c 8 0", "counter/a 9 7"],
+  ]);
 });
 
 it("each fault point of a commit is given the entries that are at hand there", () => {

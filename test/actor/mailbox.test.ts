@@ -61,6 +61,19 @@ describe.each(STORES)("the mailbox (%s)", (kind) => {
     expect(await kinds([add(), add()])).toEqual(["accepted", "accepted"]);
   });
 
+  it("counts nothing for an actor whose work is done while another's still waits", async () => {
+    const engine = await open(place(kind).store, { mailboxLimit: 1, groupLimit: 1 });
+    const [a, b] = [await make(engine, "a"), await make(engine, "b")];
+    const add = (actor: typeof a) => actor.send({ type: "count.add", by: 1 });
+    const [first, waiting] = [add(a), add(b)];
+    await first;
+    expect(await Promise.all([add(a), add(b), waiting])).toMatchObject([
+      { kind: "accepted" },
+      { kind: "refused", code: "mailbox_full" },
+      { kind: "accepted" },
+    ]);
+  });
+
   it("counts all that waits for an actor, of whatever kind", async () => {
     const actor = await make(await open(place(kind).store, { mailboxLimit: 1 }));
     const stopped = actor.stop();
